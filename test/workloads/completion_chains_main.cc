@@ -27,6 +27,8 @@
 #include "test/workloads/completion_chains_os.h"
 #include "test/workloads/completion_chains_tracer.h"
 #include "test/workloads/recording.h"
+#include "test/workloads/shared_value.h"
+#include "test/workloads/task_steps.h"
 #include "test/workloads/trace_clock.h"
 #include "test/workloads/workload_program.h"
 
@@ -278,6 +280,66 @@ WorkloadResult RunTraced(const WorkloadOptions& options, bool has_session) {
   return result;
 }
 
+// Does the same with a switch between tasks for each completion.
+template <template <typename> class FlowOf>
+WorkloadResult RunTracedTasks(const WorkloadOptions& options,
+                              bool has_session) {
+  WorkloadResult result;
+  const SharedValue<TaskSwitchSums> sums;
+  Recording::Options recording_options;
+  recording_options.has_session = has_session;
+  recording_options.has_track_events = true;
+  recording_options.shared_memory_size = kSharedMemorySize;
+  if (has_session)
+    recording_options.trace_file = options.trace_file;
+  recording_options.digest = [sums = sums.get(),
+                              reader = std::make_shared<TaskStepReader>()](
+                                 ConstBytes packet) -> uint64_t {
+    sums->Count(reader->Read(packet), FlowTaskTracer::kSite);
+    return 0;
+  };
+  const auto recording = Recording::Start(recording_options, &result.problem);
+  if (recording == nullptr)
+    return result;
+
+  const Amount amount = AmountFor(options);
+  {
+    std::vector<std::unique_ptr<FlowOf<FlowTaskTracer>>> flows;
+    for (size_t i = 0; i < kFlows; ++i)
+      flows.push_back(std::make_unique<FlowOf<FlowTaskTracer>>());
+    RunFlows(amount, flows, &result);
+    SwitchTask(Task());
+  }
+  result.figures.emplace_back("switch_ns", MeasureTaskSwitch(1));
+  const Recording::Outcome outcome = recording->Stop();
+  if (result.problem.empty())
+    result.problem = outcome.problem;
+  if (!has_session || !result.problem.empty())
+    return result;
+  result.events_written =
+      kFlows * (amount.warm_up + amount.batch * amount.batches + 1);
+  result.events_received = sums.get()->switches;
+  result.problem = sums.get()->FindProblem(result.events_written);
+  const TraceClock clock;
+  result.figures.emplace_back("bytes_per_switch",
+                              sums.get()->bytes_per_switch());
+  result.figures.emplace_back("clock_ns",
+                              MeasureCall([&clock] { return clock.Now(); }));
+  return result;
+}
+
+template <template <typename> class FlowOf>
+void AddTaskRows(const std::string& variant, std::vector<WorkloadRow>* rows) {
+  const std::string name = "Chains_" + variant;
+  rows->push_back({name + "_Untraced", &RunUntraced<FlowOf>});
+  for (const bool has_session : {false, true}) {
+    rows->push_back({name + (has_session ? "_On" : "_Off"),
+                     [has_session](const WorkloadOptions& options) {
+                       return RunTracedTasks<FlowOf>(options, has_session);
+                     }});
+  }
+}
+
 template <template <typename> class FlowOf>
 void AddRows(const std::string& variant, std::vector<WorkloadRow>* rows) {
   const std::string name = "Chains_" + variant;
@@ -301,5 +363,7 @@ int main(int argc, char** argv) {
   AddRows<CustomAllocatorFlow>(os + "CustomAllocator", &rows);
   AddRows<RecyclingAllocatorFlow>(os + "RecyclingAllocator", &rows);
   AddRows<CoroutineFlow>(os + "Coroutine", &rows);
+  AddTaskRows<CustomAllocatorFlow>(os + "CustomAllocatorTasks", &rows);
+  AddTaskRows<CoroutineFlow>(os + "CoroutineTasks", &rows);
   return RunWorkloadProgram(argc, argv, rows);
 }

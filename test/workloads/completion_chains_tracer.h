@@ -13,10 +13,11 @@
 #include "protozero/const_bytes.h"
 #include "protozero/constant_message.h"
 #include "protozero/tracing/producer.h"
+#include "protozero/tracing/task.h"
 #include "protozero/tracing/trace.h"
 #include "test/workloads/trace_clock.h"
 
-// The tracer's work for each completion of a flow.
+// The tracers' work for each completion of a flow.
 
 namespace protozero::workloads {
 
@@ -83,6 +84,20 @@ class FlowTracer {
   uint64_t events_written_ = 0;
   const uint32_t flow_;
   DataSourceWriters writers_;
+};
+
+// A tracer to which each flow is a task, which runs from its completion to the
+// next one.
+class FlowTaskTracer {
+ public:
+  static constexpr char kSite[] = "flow";
+
+  ~FlowTaskTracer() { task_.End(TaskResult::kDone); }
+
+  [[gnu::always_inline]] inline void OnCompletion() { SwitchTask(task_); }
+
+ private:
+  const Task task_ = Task::Spawn(PROTOZERO_TASK_SITE(kSite));
 };
 
 }  // namespace protozero::workloads

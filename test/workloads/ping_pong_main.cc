@@ -30,11 +30,14 @@
 #include <vector>
 
 #include "protozero/tracing/producer.h"
+#include "protozero/tracing/task.h"
 #include "protozero/tracing/trace.h"
 #include "test/testing/allocation_monitor.h"
 #include "test/workloads/ping_pong_histogram.h"
 #include "test/workloads/ping_pong_servers.h"
 #include "test/workloads/recording.h"
+#include "test/workloads/shared_value.h"
+#include "test/workloads/task_steps.h"
 #include "test/workloads/trace_clock.h"
 #include "test/workloads/workload_program.h"
 
@@ -90,6 +93,29 @@ class RoundTripTracer {
   const TraceClock* const clock_;
   uint64_t events_written_ = 0;
   DataSourceWriters writers_;
+};
+
+// A tracer of two tasks, which take turns: each sends a value when it runs, and
+// the answer lets the other one run.
+class TurnTracer {
+ public:
+  static constexpr char kSite[] = "turn";
+
+  ~TurnTracer() {
+    SwitchTask(Task(), TaskResult::kDone);
+    tasks_[(events_written_ + 1) % 2].End(TaskResult::kDone);
+  }
+
+  [[gnu::always_inline]] inline void OnRoundTrip() {
+    SwitchTask(tasks_[events_written_++ % 2]);
+  }
+
+  uint64_t events_written() const { return events_written_; }
+
+ private:
+  const Task tasks_[2] = {Task::Spawn(PROTOZERO_TASK_SITE(kSite)),
+                          Task::Spawn(PROTOZERO_TASK_SITE(kSite))};
+  uint64_t events_written_ = 0;
 };
 
 // ---- The two processes
@@ -435,6 +461,60 @@ WorkloadResult RunTraced(const WorkloadOptions& options, bool has_session) {
   return result;
 }
 
+// Does the same with a switch between tasks for each round trip.
+template <typename Server>
+WorkloadResult RunTracedTasks(const WorkloadOptions& options,
+                              bool has_session) {
+  WorkloadResult result;
+  const Amount amount = AmountFor(options);
+  const auto peer =
+      Peer::Start<Server, ValueMemory>(amount.warm_up, &result.problem);
+  if (peer == nullptr)
+    return result;
+  const SharedValue<TaskSwitchSums> sums;
+  Recording::Options recording_options;
+  recording_options.has_session = has_session;
+  recording_options.has_track_events = true;
+  recording_options.shared_memory_size = size_t{4} << 20;
+  if (has_session)
+    recording_options.trace_file = options.trace_file;
+  recording_options.digest = [sums = sums.get(),
+                              reader = std::make_shared<TaskStepReader>()](
+                                 ConstBytes packet) -> uint64_t {
+    sums->Count(reader->Read(packet), TurnTracer::kSite);
+    return 0;
+  };
+  const auto recording = Recording::Start(recording_options, &result.problem);
+  if (recording == nullptr)
+    return result;
+  const TraceClock clock;
+  LatencyHistogram latencies;
+  StayOn(Processors(), 0);
+  {
+    ValueClient client(&peer->memory()->values);
+    TurnTracer tracer;
+    Measure(amount, clock, peer.get(), &client, &tracer, &latencies, &result);
+    Report(latencies, &result);
+    result.figures.emplace_back(
+        "switch_ns", CallCost(clock, [&tracer] { tracer.OnRoundTrip(); }));
+    [[maybe_unused]] volatile uint64_t time;
+    result.figures.emplace_back("clock_ns",
+                                CallCost(clock, [&] { time = clock.Now(); }));
+    if (has_session)
+      result.events_written = tracer.events_written();
+  }
+  const Recording::Outcome outcome = recording->Stop();
+  if (result.problem.empty())
+    result.problem = outcome.problem;
+  if (!has_session || !result.problem.empty())
+    return result;
+  result.events_received = sums.get()->switches;
+  result.problem = sums.get()->FindProblem(result.events_written);
+  result.figures.emplace_back("bytes_per_switch",
+                              sums.get()->bytes_per_switch());
+  return result;
+}
+
 // ---- Rows
 
 template <typename Server, typename Client, typename Part>
@@ -473,6 +553,19 @@ void AddValueRows(const std::string& name,
 }
 
 template <typename Server>
+void AddTaskRows(const std::string& name, std::vector<WorkloadRow>* rows) {
+  const std::string row = "PingPong_" + name;
+  rows->push_back(
+      {row + "_Untraced", &RunUntraced<Server, ValueClient, ValueMemory>});
+  for (const bool has_session : {false, true}) {
+    rows->push_back({row + (has_session ? "_On" : "_Off"),
+                     [has_session](const WorkloadOptions& options) {
+                       return RunTracedTasks<Server>(options, has_session);
+                     }});
+  }
+}
+
+template <typename Server>
 void AddPacketRow(const std::string& name,
                   std::vector<WorkloadRow>* rows,
                   std::vector<Variant>* variants) {
@@ -488,6 +581,7 @@ int Main(int argc, char** argv) {
   AddValueRows<CallbackValueServer>("CallbackValue", &rows, &variants);
   AddValueRows<CoroutineResumeServer>("CoroutineResume", &rows, &variants);
   AddValueRows<CoroutineSuspendServer>("CoroutineSuspend", &rows, &variants);
+  AddTaskRows<CoroutineSuspendServer>("CoroutineSuspendTasks", &rows);
   AddPacketRow<PacketSpinServer>("PacketSpin", &rows, &variants);
   AddPacketRow<PacketCallbackServer>("PacketCallback", &rows, &variants);
   AddPacketRow<PacketCoroutineServer>("PacketCoroutine", &rows, &variants);

@@ -18,6 +18,7 @@
 #include "protozero/tracing/service_host.h"
 #include "protozero/tracing/trace.h"
 #include "protozero/tracing/tracing_service.h"
+#include "protozero/tracing/track_event.h"
 
 namespace protozero::workloads {
 
@@ -136,7 +137,10 @@ class Child : private TracingService::Consumer {
     config.buffers[0].size_bytes = options_.buffer_size;
     config.buffers[0].fill_policy = BufferFillPolicy::kDiscard;
     config.data_sources.emplace_back();
-    config.data_sources[0].config.name = kSourceName;
+    config.data_sources[0].config.name =
+        options_.has_track_events ? TrackEventDataSource()->descriptor().name
+                                  : kSourceName;
+    config.data_sources[0].config.buffer_exhausted_policy = options_.policy;
     config.write_period_ms = options_.read_period_ms;
     std::string error;
     const TracingSessionID session =
@@ -251,8 +255,11 @@ std::unique_ptr<Recording> Recording::Start(const Options& options,
     return nullptr;
   }
 
-  recording->source_ = std::make_shared<DataSource>(
-      DataSourceDescriptor{kSourceName}, options.policy);
+  recording->source_ =
+      options.has_track_events
+          ? TrackEventDataSource()
+          : std::make_shared<DataSource>(DataSourceDescriptor{kSourceName},
+                                         options.policy);
   Producer::Options producer_options;
   producer_options.name = "workload";
   producer_options.socket = socket;

@@ -39,6 +39,9 @@ class Recording {
     BufferExhaustedPolicy policy = BufferExhaustedPolicy::kStall;
     // The time a writer waits before it loses packets in spite of kStall.
     uint32_t stall_timeout_ms = 60000;
+    // True if it records the events and tasks of this process; false for a data
+    // source of its own.
+    bool has_track_events = false;
     // The size of the producer's memory in bytes; 0 for the service's default.
     size_t shared_memory_size = 0;
     size_t page_size = 0;

@@ -20,9 +20,13 @@
 #include "test/testing/allocation_monitor.h"
 #include "test/testing/expect_mistake.h"
 #include "test/workloads/recording.h"
+#include "test/workloads/shared_value.h"
 #include "test/workloads/skynet_environment.h"
+#include "test/workloads/skynet_task_check.h"
+#include "test/workloads/skynet_task_fibers.h"
 #include "test/workloads/skynet_trace_check.h"
 #include "test/workloads/skynet_tracer.h"
+#include "test/workloads/task_steps.h"
 
 namespace protozero::workloads {
 namespace {
@@ -93,6 +97,46 @@ TEST_F(SkynetFibersTest, FibersMayMove) {
   first.join();
   EXPECT_EQ(tracer.Finish().events_written, 2 * kTree.num_nodes());
   EXPECT_EQ(StopRecording().FindProblem(kTree), "");
+}
+
+// The nodes as tasks.
+class SkynetTaskFibersTest : public testing::Test {
+ protected:
+  void StartRecording(Recording::Options options = Recording::Options()) {
+    options.has_track_events = true;
+    options.digest = [check = check_.get(),
+                      reader = std::make_shared<TaskStepReader>()](
+                         ConstBytes packet) -> uint64_t {
+      check->Count(reader->Read(packet));
+      return 0;
+    };
+    std::string problem;
+    recording_ = Recording::Start(options, &problem);
+    ASSERT_NE(recording_, nullptr) << problem;
+  }
+  // Expects that the trace has the tree.
+  void StopRecording() {
+    EXPECT_EQ(recording_->Stop().problem, "");
+    EXPECT_EQ(check_.get()->FindProblem(kTree), "");
+    EXPECT_EQ(check_.get()->events(), 3 * kTree.num_nodes());
+  }
+
+  const SharedValue<SkynetTaskCheck> check_;
+  SkynetTaskTracer tracer_;
+  std::unique_ptr<Recording> recording_;
+};
+
+TEST_F(SkynetTaskFibersTest, TraceHasTheTree) {
+  NoSkynetTaskTracer untraced;
+  EXPECT_EQ(SkynetTaskFibers<NoSkynetTaskTracer>(kTree, &untraced).Run(),
+            kTree.sum());
+  StartRecording();
+  {
+    SkynetTaskTracer::Thread thread(&tracer_);
+    EXPECT_EQ(SkynetTaskFibers<SkynetTaskTracer>(kTree, &tracer_).Run(),
+              kTree.sum());
+  }
+  StopRecording();
 }
 
 // A tracer that treats the thread's packet as the fiber's: the packet is open
@@ -203,6 +247,20 @@ TEST_F(SkynetFibersTest, StackIsLargeEnough) {
   }
   tracer.Finish();
   EXPECT_EQ(StopRecording().FindProblem(kTree), "");
+  EXPECT_GE(ProbedStack::least_free_bytes, 1024u);
+}
+
+TEST_F(SkynetTaskFibersTest, StackIsLargeEnough) {
+  Recording::Options options;
+  options.shared_memory_size = 8 * 4096;
+  StartRecording(options);
+  ProbedStack::least_free_bytes = SIZE_MAX;
+  {
+    SkynetTaskTracer::Thread thread(&tracer_);
+    using Fibers = SkynetTaskFibers<SkynetTaskTracer, ProbedStack>;
+    EXPECT_EQ(Fibers(kTree, &tracer_).Run(), kTree.sum());
+  }
+  StopRecording();
   EXPECT_GE(ProbedStack::least_free_bytes, 1024u);
 }
 

@@ -8,28 +8,28 @@
 
 #include <dlfcn.h>
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/mman.h>
 #include <time.h>
 
 #include <algorithm>
 #include <chrono>
 #include <fstream>
 #include <memory>
-#include <new>
 #include <string>
 #include <string_view>
 #include <thread>
 #include <vector>
 
 #include "test/workloads/recording.h"
+#include "test/workloads/shared_value.h"
 #include "test/workloads/skynet_environment.h"
 #include "test/workloads/skynet_fibers.h"
+#include "test/workloads/skynet_task_check.h"
+#include "test/workloads/skynet_task_fibers.h"
 #include "test/workloads/skynet_threads.h"
 #include "test/workloads/skynet_trace_check.h"
 #include "test/workloads/skynet_tracer.h"
 #include "test/workloads/skynet_tree.h"
+#include "test/workloads/task_steps.h"
 #include "test/workloads/trace_clock.h"
 #include "test/workloads/workload_program.h"
 
@@ -172,35 +172,12 @@ WorkloadResult RunUntraced(const WorkloadOptions& options) {
   return result;
 }
 
-// Memory in which the service's process leaves the sums of the trace.
-class SharedSums {
- public:
-  SharedSums() {
-    void* const memory =
-        mmap(nullptr, sizeof(SkynetTraceSums), PROT_READ | PROT_WRITE,
-             MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) {
-      perror("mmap");
-      exit(1);
-    }
-    sums_ = new (memory) SkynetTraceSums();
-  }
-  ~SharedSums() { munmap(sums_, sizeof(SkynetTraceSums)); }
-  SharedSums(const SharedSums&) = delete;
-  SharedSums& operator=(const SharedSums&) = delete;
-
-  SkynetTraceSums* get() const { return sums_; }
-
- private:
-  SkynetTraceSums* sums_;
-};
-
 template <typename Variant>
 WorkloadResult RunTraced(const WorkloadOptions& options,
                          Recording::Options recording_options) {
   WorkloadResult result;
   const SkynetTree tree = TreeOf<Variant>(options);
-  const SharedSums sums;
+  const SharedValue<SkynetTraceSums> sums;
   if (recording_options.has_session)
     recording_options.trace_file = options.trace_file;
   recording_options.digest =
@@ -247,6 +224,91 @@ WorkloadResult RunTraced(const WorkloadOptions& options,
   result.figures.emplace_back(
       "trace_bytes_per_event",
       static_cast<double>(outcome.bytes) / static_cast<double>(outcome.events));
+  result.figures.emplace_back(
+      "clock_ns", NanosecondsOf([&](uint64_t) { return clock.Now(); }));
+  return result;
+}
+
+// ---- Tasks
+
+// The number of threads that have tasks in a row: 1, one for each processor, or
+// so many that they share processors.
+struct OneThread {
+  static uint32_t Count() { return 1; }
+};
+struct ThreadPerProcessor {
+  static uint32_t Count() {
+    return std::max(2u, std::thread::hardware_concurrency());
+  }
+};
+struct SixteenThreads {
+  static uint32_t Count() { return 16; }
+};
+
+template <typename NumThreads, typename Tracer>
+void RunTaskFibers(const SkynetTree& tree, WorkloadResult* result) {
+  Tracer tracer;
+  typename Tracer::Thread traced(&tracer);
+  std::unique_ptr<WorkStealingThreads<Tracer>> threads;
+  if (NumThreads::Count() > 1) {
+    threads = std::make_unique<WorkStealingThreads<Tracer>>(NumThreads::Count(),
+                                                            &tracer);
+  }
+  Measure(tree, SkynetTaskFibers<Tracer>(tree, &tracer), result);
+}
+
+template <typename NumThreads>
+WorkloadResult RunUntracedTasks(const WorkloadOptions& options) {
+  WorkloadResult result;
+  RunTaskFibers<NumThreads, NoSkynetTaskTracer>(TreeOf<Fibers>(options),
+                                                &result);
+  return result;
+}
+
+template <typename NumThreads>
+WorkloadResult RunTracedTasks(const WorkloadOptions& options,
+                              bool has_session) {
+  WorkloadResult result;
+  const SkynetTree tree = TreeOf<Fibers>(options);
+  const SharedValue<SkynetTaskCheck> check;
+  Recording::Options recording_options;
+  recording_options.has_session = has_session;
+  recording_options.has_track_events = true;
+  recording_options.shared_memory_size = size_t{16} << 20;
+  recording_options.buffer_size = size_t{1} << 30;
+  if (has_session)
+    recording_options.trace_file = options.trace_file;
+  recording_options.digest = [check = check.get(),
+                              reader = std::make_shared<TaskStepReader>()](
+                                 ConstBytes packet) -> uint64_t {
+    check->Count(reader->Read(packet));
+    return 0;
+  };
+  const auto recording = Recording::Start(recording_options, &result.problem);
+  if (recording == nullptr)
+    return result;
+  RunTaskFibers<NumThreads, SkynetTaskTracer>(tree, &result);
+  result.figures.emplace_back("switch_ns",
+                              MeasureTaskSwitch(NumThreads::Count()));
+  const Recording::Outcome outcome = recording->Stop();
+  if (result.problem.empty())
+    result.problem = outcome.problem;
+  if (!has_session || !result.problem.empty())
+    return result;
+  // Each node is spawned, runs, and ends. That nothing is lost follows from the
+  // tree.
+  result.events_written = 3 * tree.num_nodes();
+  result.events_received = check.get()->events();
+  result.problem = check.get()->FindProblem(tree);
+  const double steps = static_cast<double>(check.get()->steps());
+  result.figures.emplace_back("steps", steps);
+  result.figures.emplace_back("wakes",
+                              static_cast<double>(check.get()->wakes()));
+  result.figures.emplace_back("bytes_per_switch",
+                              check.get()->loop_switches().bytes_per_switch());
+  result.figures.emplace_back("trace_bytes_per_step",
+                              static_cast<double>(outcome.bytes) / steps);
+  const TraceClock clock;
   result.figures.emplace_back(
       "clock_ns", NanosecondsOf([&](uint64_t) { return clock.Now(); }));
   return result;
@@ -311,6 +373,20 @@ void AddRows(const std::string& variant,
       {TracedRow<Variant>(name + "_On", recording_options), allocator});
 }
 
+template <typename NumThreads>
+void AddTaskRows(const std::string& variant, std::vector<Row>* rows) {
+  const std::string name = "Skynet_" + variant;
+  rows->push_back(
+      {{name + "_Untraced", &RunUntracedTasks<NumThreads>}, kGlibc});
+  for (const bool has_session : {false, true}) {
+    rows->push_back({{name + (has_session ? "_On" : "_Off"),
+                      [has_session](const WorkloadOptions& options) {
+                        return RunTracedTasks<NumThreads>(options, has_session);
+                      }},
+                     kGlibc});
+  }
+}
+
 std::vector<Row> AllRows() {
   std::vector<Row> rows;
   AddRows<RoundRobin>("RoundRobin", kGlibc, ForFibers(), &rows);
@@ -322,6 +398,9 @@ std::vector<Row> AllRows() {
   rows.push_back(
       {TracedRow<WorkStealing>("Skynet_WorkStealingDrop_On", ForLosses()),
        kGlibc});
+  AddTaskRows<OneThread>("Tasks", &rows);
+  AddTaskRows<ThreadPerProcessor>("TasksWorkStealing", &rows);
+  AddTaskRows<SixteenThreads>("TasksWorkStealing16", &rows);
   AddRows<Threads<StdThread>>("StdThread", kGlibc, ForThreads(), &rows);
   AddRows<Threads<SmallPthread>>("SmallPthread", kGlibc, ForThreads(), &rows);
   AddRows<Threads<StdAsync>>("StdAsync", kGlibc, ForThreads(), &rows);
