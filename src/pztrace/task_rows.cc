@@ -54,17 +54,23 @@ std::string TimesAsJson(const std::map<PlaceKey, TimeSum>& sums) {
   return json + "}";
 }
 
+std::string UnresumedAsJson(const Unresumed& tasks) {
+  if (tasks.count == 0)
+    return "{}";
+  std::string json = "{\"count\":" + std::to_string(tasks.count) +
+                     ",\"since\":" + std::to_string(tasks.since_ns) +
+                     ",\"for\":" + std::to_string(tasks.ns) + ",\"task\":";
+  program::AppendJsonString(tasks.task, &json);
+  json += ",\"request\":";
+  program::AppendJsonString(tasks.request, &json);
+  return json + "}";
+}
+
 std::string UnresumedAsJson(const std::map<PlaceKey, Unresumed>& places) {
   std::string json = "{";
   for (const auto& [place, tasks] : places) {
     AppendName(PlaceText(place), &json);
-    json += "{\"count\":" + std::to_string(tasks.count) +
-            ",\"since\":" + std::to_string(tasks.since_ns) +
-            ",\"for\":" + std::to_string(tasks.ns) + ",\"task\":";
-    program::AppendJsonString(tasks.task, &json);
-    json += ",\"request\":";
-    program::AppendJsonString(tasks.request, &json);
-    json += '}';
+    json += UnresumedAsJson(tasks);
   }
   return json + "}";
 }
@@ -239,7 +245,8 @@ std::vector<Column> TaskSummaryColumns() {
           {"longest_task", Type::kText},    {"longest_thread", Type::kText},
           {"longest_since", Type::kUint64}, {"delayed", Type::kJson},
           {"waits", Type::kJson},           {"not_ended", Type::kUint64},
-          {"unresumed", Type::kJson},       {"destroyed", Type::kJson}};
+          {"unresumed", Type::kJson},       {"not_run", Type::kJson},
+          {"destroyed", Type::kJson}};
 }
 
 void WriteTaskSummary(const TaskSummary& summary, RowWriter* rows) {
@@ -263,6 +270,7 @@ void WriteTaskSummary(const TaskSummary& summary, RowWriter* rows) {
     rows->Json(TimesAsJson(row.waits_by_place));
     rows->Number(row.NotEnded());
     rows->Json(UnresumedAsJson(row.unresumed));
+    rows->Json(UnresumedAsJson(row.not_run));
     rows->Json(CountsAsJson(row.destroyed));
     rows->EndRow();
   }

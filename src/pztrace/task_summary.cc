@@ -125,9 +125,9 @@ class Summarizer {
   void AddUnresumed(uint32_t index,
                     const TaskTimeline::Part& part,
                     TaskRow* row) {
-    Unresumed& unresumed = row->unresumed[part.state() == State::kWaiting
-                                              ? KeyOf(timeline_, part.other)
-                                              : PlaceKey()];
+    Unresumed& unresumed = part.state() == State::kWaiting
+                               ? row->unresumed[KeyOf(timeline_, part.other)]
+                               : row->not_run;
     const uint64_t ns = timeline_.end_ns() - part.begin_ns;
     if (unresumed.count++ != 0 && ns <= unresumed.ns)
       return;
@@ -239,7 +239,7 @@ std::string TaskText(const TaskTimeline& timeline, uint32_t task) {
 }
 
 uint64_t TaskRow::NotEnded() const {
-  uint64_t count = running + unknown;
+  uint64_t count = running + unknown + not_run.count;
   for (const auto& [place, found] : unresumed)
     count += found.count;
   return count;

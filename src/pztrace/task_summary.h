@@ -69,7 +69,7 @@ struct LongRun {
   std::map<PlaceKey, TimeSum> delayed;
 };
 
-// Tasks that nobody has resumed: the first of them.
+// Tasks that did not go on until the end of the trace: the first of them.
 struct Unresumed {
   uint64_t count = 0;
   uint64_t ns = 0;        // Until the end of the trace.
@@ -92,12 +92,14 @@ struct TaskRow {
   uint64_t unknown_ns = 0;
   LongRun longest;
   std::map<PlaceKey, TimeSum> waits_by_place;
-  // By the place where they wait. Tasks that could run are at an empty place.
+  // Tasks that nobody has resumed, by the place where they wait, and tasks that
+  // could run.
   std::map<PlaceKey, Unresumed> unresumed;
+  Unresumed not_run;
   // Tasks that ended while they waited, by place.
   std::map<PlaceKey, uint64_t> destroyed;
-  // Tasks that had not ended, and are not in |unresumed|: they ran, or nobody
-  // knows what they did.
+  // The other tasks that had not ended: they ran, or nobody knows what they
+  // did.
   uint64_t running = 0;
   uint64_t unknown = 0;
 

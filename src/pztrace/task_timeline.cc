@@ -28,6 +28,7 @@ void TaskTimeline::Add(const TaskStep& step) {
     return;
   }
   const uint64_t time_ns = std::max(step.time_ns, last_ns);
+  first_ns_ = std::min(first_ns_, time_ns);
   if (steps.is_losing)
     processes_[process].losses.push_back({last_ns, time_ns});
   steps.is_losing = false;

@@ -103,7 +103,9 @@ class TaskTimeline {
   // Makes the timeline of the steps. |end_ns| is the end of the trace.
   void Finish(uint64_t end_ns);
 
-  // REQUIRES: Finish() was called.
+  // Returns the time of the first step; UINT64_MAX if there is none.
+  uint64_t first_ns() const { return first_ns_; }
+  // REQUIRES: Finish() was called, for this and what follows.
   uint64_t end_ns() const { return end_ns_; }
   // The tasks are in the order in which Add() got to know them.
   const std::deque<Task>& tasks() const { return tasks_; }
@@ -191,6 +193,7 @@ class TaskTimeline {
   // Notes that the task has stopped to run, or to work on its request.
   void ExtendRequest(uint32_t task, uint64_t time_ns);
 
+  uint64_t first_ns_ = UINT64_MAX;
   uint64_t end_ns_ = 0;
   // Deques, which grow without a copy.
   std::deque<Task> tasks_;

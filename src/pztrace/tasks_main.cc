@@ -73,12 +73,6 @@ std::string ShownTask(const TaskTimeline& timeline, uint32_t task) {
   return ShownName(TaskText(timeline, task));
 }
 
-std::string WaitText(const PlaceKey& place) {
-  return place.name.empty() && place.file.empty()
-             ? "could run"
-             : "waits for " + NameText(place);
-}
-
 // A line of a list, and what it is sorted by.
 struct Line {
   uint64_t weight;
@@ -163,19 +157,28 @@ void PrintLongRuns(const TaskSummary& summary, size_t limit) {
              std::move(lines), limit);
 }
 
+// Returns the line about tasks that did |what| until the end of the trace.
+Line UnresumedLine(const PlaceKey& key,
+                   const std::string& what,
+                   const Unresumed& tasks) {
+  std::string text = CountOf(tasks.count, "task") + " of " + NameText(key) +
+                     " " + what + (tasks.count == 1 ? "" : ", the first one") +
+                     " since " + DurationText(tasks.since_ns) + ", for " +
+                     DurationText(tasks.ns) + ": " + ShownName(tasks.task);
+  if (!tasks.request.empty())
+    text += ", request " + ShownName(tasks.request);
+  return {tasks.ns, std::move(text)};
+}
+
 void PrintUnresumed(const TaskSummary& summary, size_t limit) {
   std::vector<Line> lines;
   for (const auto& [key, row] : summary.rows()) {
     for (const auto& [place, tasks] : row.unresumed) {
-      std::string text = CountOf(tasks.count, "task") + " of " + NameText(key) +
-                         " " + WaitText(place) +
-                         (tasks.count == 1 ? "" : ", the first one") +
-                         " since " + DurationText(tasks.since_ns) + ", for " +
-                         DurationText(tasks.ns) + ": " + ShownName(tasks.task);
-      if (!tasks.request.empty())
-        text += ", request " + ShownName(tasks.request);
-      lines.push_back({tasks.ns, std::move(text)});
+      lines.push_back(
+          UnresumedLine(key, "waits for " + NameText(place), tasks));
     }
+    if (row.not_run.count != 0)
+      lines.push_back(UnresumedLine(key, "could run", row.not_run));
   }
   PrintLines("not resumed until the end of the trace", std::move(lines), limit);
 }
@@ -271,11 +274,11 @@ std::string PathPartText(const TaskTimeline& timeline,
 }
 
 void PrintPath(const TaskTimeline& timeline,
-               const TimelineReader& reader,
+               const Tracks& tracks,
+               uint64_t first_ns,
                uint32_t request,
                size_t limit) {
   const TaskTimeline::Request& of = timeline.requests()[request];
-  const uint64_t first_ns = reader.first_ns();
   printf("request %s: ", ShownName(timeline.texts()[request]).c_str());
   if (of.last_task == kNone)
     printf("no task has run");
@@ -286,7 +289,7 @@ void PrintPath(const TaskTimeline& timeline,
   for (const PathPart& part : PathOf(timeline, request)) {
     printf("%10s %10s  %s\n", DurationText(part.begin_ns - first_ns).c_str(),
            DurationText(part.end_ns - part.begin_ns).c_str(),
-           PathPartText(timeline, reader.tracks(), part).c_str());
+           PathPartText(timeline, tracks, part).c_str());
   }
   for (const uint32_t task : UnresumedOf(timeline, request, limit)) {
     const TaskTimeline::Part& part =
@@ -344,8 +347,9 @@ class TasksPrinter {
     TimelineReader reader(std::move(callbacks));
     const bool is_whole = ReadTimeline(file, input, &reader);
     timeline.Finish(reader.last_ns());
+    const uint64_t first_ns = std::min(reader.first_ns(), timeline.first_ns());
     if (!arguments_.has_paths()) {
-      summary_.Add(timeline, reader.tracks(), reader.first_ns());
+      summary_.Add(timeline, reader.tracks(), first_ns);
     } else {
       for (const uint32_t request : RequestsOf(timeline, arguments_)) {
         if (rows_ != nullptr) {
@@ -354,7 +358,8 @@ class TasksPrinter {
         } else {
           if (num_requests_ != 0)
             putchar('\n');
-          PrintPath(timeline, reader, request, arguments_.limit);
+          PrintPath(timeline, reader.tracks(), first_ns, request,
+                    arguments_.limit);
         }
         ++num_requests_;
       }
@@ -379,10 +384,14 @@ class TasksPrinter {
     FILE* const out = rows_ == nullptr ? stdout : stderr;
     for (const std::string& note : notes_)
       fprintf(out, "%s\n", note.c_str());
-    if (arguments_.request.empty() || num_requests_ != 0)
+    if (!arguments_.has_paths() || num_requests_ != 0)
       return true;
-    program::PrintError(kProgram, "no task works on the request '%s'",
-                        arguments_.request.c_str());
+    if (arguments_.request.empty()) {
+      program::PrintError(kProgram, "no task works on a request");
+    } else {
+      program::PrintError(kProgram, "no task works on the request '%s'",
+                          arguments_.request.c_str());
+    }
     return false;
   }
 

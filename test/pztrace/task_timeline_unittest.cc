@@ -378,6 +378,35 @@ TEST(TaskSummaryTest, SaysWhatALongRunHasDelayed) {
   EXPECT_EQ(row.destroyed.begin()->first.name, "lock");
 }
 
+TEST(TaskSummaryTest, SaysWhatHadNotEnded) {
+  Steps steps;
+  steps.Run(100, 10, 1);
+  steps.Request(100, 12, "a");
+  steps.Spawn(100, 20, 2);
+  steps.Spawn(100, 25, 3);
+  steps.Add(Kind::kSpawn, 100, 26, 4).parent = 0;
+  // Its place is not known.
+  steps.Add(Kind::kSwitch, 100, 30, 4).stop = Stop::kWaits;
+  TaskTimeline timeline;
+  steps.GiveTo(&timeline, 90);
+  protozero::TraceReader reader({});
+  TaskSummary summary;
+  summary.Add(timeline, reader.tracks(), 10);
+  const TaskRow& row = summary.rows().begin()->second;
+  EXPECT_EQ(row.not_run.count, 2u);
+  EXPECT_EQ(row.not_run.task, "worker #2");
+  EXPECT_EQ(row.not_run.request, "a");
+  EXPECT_EQ(row.not_run.ns, 70u);
+  ASSERT_EQ(row.unresumed.size(), 1u);
+  EXPECT_EQ(PlaceText(row.unresumed.begin()->first), "");
+  EXPECT_EQ(row.unresumed.begin()->second.task, "worker #1");
+  EXPECT_EQ(row.running, 1u);
+  EXPECT_EQ(row.NotEnded(), 4u);
+  const uint32_t request = timeline.texts().Find("a");
+  EXPECT_EQ(UnresumedOf(timeline, request, 9).size(), 3u);
+  EXPECT_EQ(UnresumedOf(timeline, request, 2).size(), 2u);
+}
+
 // Random programs, which write down what their tasks do.
 class TaskModel {
  public:

@@ -96,6 +96,8 @@ class TasksTest(TimelineCommandTest):
     trace, _ = self.record()
     self.assertIn("no task works on the request 'x'",
                   self.run_command(trace, '--request', 'x', code=1)[1])
+    self.assertIn('no task works on a request',
+                  self.run_command(b'\x0a\x00', '--slowest', '1', code=1)[1])
     self.assertIn('exclude each other',
                   self.run_command(trace, '--request', 'x', '--slowest', '1', code=2)[1])
 
