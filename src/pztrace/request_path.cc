@@ -12,7 +12,6 @@ namespace {
 
 using Part = TaskTimeline::Part;
 using State = TaskTimeline::State;
-constexpr uint32_t kNone = TaskTimeline::kNone;
 
 // Walks back in time.
 class PathWalk {
@@ -49,9 +48,10 @@ class PathWalk {
     if (!is_new)
       return history;
     const TaskTimeline::Task& of = timeline_.tasks()[task];
-    for (uint32_t i = of.first_part; i != kNone; i = timeline_.parts()[i].next)
+    for (uint32_t i = of.first_part; i != kNoIndex;
+         i = timeline_.parts()[i].next)
       history.parts.push_back(i);
-    for (uint32_t i = of.request_change; i != kNone;
+    for (uint32_t i = of.request_change; i != kNoIndex;
          i = timeline_.request_changes()[i].previous) {
       history.changes.push_back(i);
     }
@@ -95,7 +95,7 @@ class PathWalk {
 
   void GoBackOver(const Part& part) {
     const Part* const next =
-        part.next == kNone ? nullptr : &timeline_.parts()[part.next];
+        part.next == kNoIndex ? nullptr : &timeline_.parts()[part.next];
     if (part.state() == State::kRunning) {
       if (PathPart* const ran = Add(PathPart::Kind::kRan, part.begin_ns))
         ran->thread = part.thread;
@@ -107,7 +107,7 @@ class PathWalk {
         AddOthers(ready);
       }
       // The task that has spawned or woken it, unless it was itself.
-      if (part.other != kNone && part.other != task_ &&
+      if (part.other != kNoIndex && part.other != task_ &&
           WorksOn(part.other, now_ns_)) {
         GoTo(part.other);
       }
@@ -166,7 +166,7 @@ class PathWalk {
 }  // namespace
 
 std::vector<PathPart> PathOf(const TaskTimeline& timeline, uint32_t request) {
-  if (timeline.requests()[request].last_task == kNone)
+  if (timeline.requests()[request].last_task == kNoIndex)
     return {};
   return PathWalk(timeline, request).Walk();
 }
@@ -178,7 +178,7 @@ std::vector<uint32_t> UnresumedOf(const TaskTimeline& timeline,
   for (uint32_t i = 0; i < timeline.tasks().size() && found.size() < limit;
        ++i) {
     const TaskTimeline::Task& task = timeline.tasks()[i];
-    if (task.last_part == kNone || timeline.LastRequestOf(task) != request)
+    if (task.last_part == kNoIndex || timeline.LastRequestOf(task) != request)
       continue;
     const State state = timeline.parts()[task.last_part].state();
     if (state == State::kWaiting || state == State::kReady)

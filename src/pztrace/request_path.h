@@ -32,10 +32,10 @@ struct PathPart {
   uint64_t begin_ns;
   uint64_t end_ns;
   uint32_t task;
-  // TaskTimeline::kNone if they are not known or if there is none.
-  uint32_t thread = TaskTimeline::kNone;
-  uint32_t place = TaskTimeline::kNone;
-  uint32_t waker = TaskTimeline::kNone;
+  // kNoIndex if they are not known or if there is none.
+  uint32_t thread = kNoIndex;
+  uint32_t place = kNoIndex;
+  uint32_t waker = kNoIndex;
   std::vector<Other> others = {};  // The longest first.
 };
 

@@ -17,7 +17,6 @@ namespace {
 using State = TaskTimeline::State;
 using table::Column;
 using table::RowWriter;
-constexpr uint32_t kNone = TaskTimeline::kNone;
 
 std::string_view StateText(State state) {
   switch (state) {
@@ -104,7 +103,7 @@ void WritePlace(const PlaceKey& place, RowWriter* rows) {
 }
 
 PlaceKey PlaceKeyOf(const TaskTimeline& timeline, uint32_t place) {
-  if (place == kNone)
+  if (place == kNoIndex)
     return {};
   const protozero::TaskPlace& found = timeline.places()[place];
   return {found.name, found.file, found.line};
@@ -114,14 +113,15 @@ PlaceKey PlaceKeyOf(const TaskTimeline& timeline, uint32_t place) {
 void WriteTaskNumber(const TaskTimeline& timeline,
                      uint32_t task,
                      RowWriter* rows) {
-  if (task == kNone)
+  if (task == kNoIndex)
     rows->Null();
   else
     rows->Number(timeline.tasks()[task].number);
 }
 
 void WriteText(const TaskTimeline& timeline, uint32_t number, RowWriter* rows) {
-  rows->Text(number == kNone ? std::string_view() : timeline.texts()[number]);
+  rows->Text(number == kNoIndex ? std::string_view()
+                                : timeline.texts()[number]);
 }
 
 std::string ThreadLabel(const TaskTimeline& timeline,
@@ -145,7 +145,7 @@ struct TaskTimes {
 TaskTimes TimesOf(const TaskTimeline& timeline,
                   const TaskTimeline::Task& task) {
   TaskTimes times;
-  for (uint32_t i = task.first_part; i != kNone;) {
+  for (uint32_t i = task.first_part; i != kNoIndex;) {
     const TaskTimeline::Part& part = timeline.parts()[i];
     const uint64_t ns = timeline.EndOf(part) - part.begin_ns;
     times.by_state[static_cast<size_t>(part.state())].Add(ns);
@@ -216,7 +216,7 @@ void WriteTasks(const TaskTimeline& timeline,
   // By their first steps. A task without a part is only known as a parent.
   std::vector<uint32_t> order;
   for (uint32_t i = 0; i < timeline.tasks().size(); ++i) {
-    if (timeline.tasks()[i].first_part != kNone)
+    if (timeline.tasks()[i].first_part != kNoIndex)
       order.push_back(i);
   }
   const auto first_ns = [&timeline](uint32_t task) {
@@ -308,7 +308,7 @@ void WriteRequestPath(const TaskTimeline& timeline,
     rows->Text(TaskText(timeline, part.task));
     rows->Text(ThreadLabel(timeline, part.thread, reader.tracks()));
     rows->Text(PlaceText(timeline, part.place));
-    rows->Text(part.waker == kNone ? "" : TaskText(timeline, part.waker));
+    rows->Text(part.waker == kNoIndex ? "" : TaskText(timeline, part.waker));
     std::string others = "{";
     for (const PathPart::Other& other : part.others) {
       AppendName(TaskText(timeline, other.task), &others);

@@ -12,10 +12,9 @@ namespace pztrace {
 namespace {
 
 using State = TaskTimeline::State;
-constexpr uint32_t kNone = TaskTimeline::kNone;
 
 PlaceKey KeyOf(const TaskTimeline& timeline, uint32_t place) {
-  if (place == kNone)
+  if (place == kNoIndex)
     return {};
   const protozero::TaskPlace& found = timeline.places()[place];
   return {found.name, found.file, found.line};
@@ -36,7 +35,7 @@ class Summarizer {
   void AddTasks() {
     for (uint32_t i = 0; i < timeline_.tasks().size(); ++i) {
       // A task without a part is only known as a parent.
-      if (timeline_.tasks()[i].first_part != kNone)
+      if (timeline_.tasks()[i].first_part != kNoIndex)
         AddTask(i);
     }
     for (const auto& [group_and_place, sum] : waits_) {
@@ -54,15 +53,16 @@ class Summarizer {
   struct Group {
     TaskRow* row;
     const PlaceKey* key;
-    uint32_t longest_part = kNone;
+    uint32_t longest_part = kNoIndex;
     uint64_t longest_ns = 0;
   };
 
   uint32_t GroupOf(const TaskTimeline::Task& task, uint32_t index) {
     // Own names of tasks with a place do not matter: they may all differ.
-    const uint64_t known = task.place != kNone  ? task.place
-                           : task.name != kNone ? uint64_t{1} << 32 | task.name
-                                                : UINT64_MAX;
+    const uint64_t known = task.place != kNoIndex ? task.place
+                           : task.name != kNoIndex
+                               ? uint64_t{1} << 32 | task.name
+                               : UINT64_MAX;
     const auto [entry, is_new] = group_indexes_.try_emplace(
         known, static_cast<uint32_t>(groups_.size()));
     if (is_new) {
@@ -77,7 +77,7 @@ class Summarizer {
     const uint32_t group = GroupOf(task, index);
     TaskRow& row = *groups_[group].row;
     ++row.tasks;
-    for (uint32_t i = task.first_part; i != kNone;) {
+    for (uint32_t i = task.first_part; i != kNoIndex;) {
       const TaskTimeline::Part& part = timeline_.parts()[i];
       AddPart(part, i, group, &row);
       i = part.next;
@@ -96,13 +96,13 @@ class Summarizer {
                uint32_t group,
                TaskRow* row) {
     const uint64_t ns = timeline_.EndOf(part) - part.begin_ns;
-    const State next = part.next == kNone
+    const State next = part.next == kNoIndex
                            ? State::kUnknown
                            : timeline_.parts()[part.next].state();
     if (part.state() == State::kRunning) {
       row->runs.Add(ns);
       Group& of = groups_[group];
-      if (of.longest_part == kNone || ns > of.longest_ns) {
+      if (of.longest_part == kNoIndex || ns > of.longest_ns) {
         of.longest_part = part_index;
         of.longest_ns = ns;
       }
@@ -135,7 +135,7 @@ class Summarizer {
     unresumed.since_ns = part.begin_ns - first_ns_;
     unresumed.task = TaskText(timeline_, index);
     const uint32_t request = timeline_.LastRequestOf(timeline_.tasks()[index]);
-    unresumed.request = request == kNone ? "" : timeline_.texts()[request];
+    unresumed.request = request == kNoIndex ? "" : timeline_.texts()[request];
   }
 
   // Says of the longest run of each group which tasks it has delayed.
@@ -148,7 +148,7 @@ class Summarizer {
     std::unordered_map<uint32_t, std::vector<Chosen>> by_thread;
     for (const Group& group : groups_) {
       LongRun& longest = group.row->longest;
-      if (group.longest_part == kNone ||
+      if (group.longest_part == kNoIndex ||
           (!longest.task.empty() && longest.ns >= group.longest_ns)) {
         continue;
       }
@@ -169,7 +169,7 @@ class Summarizer {
                 });
     }
     for (const TaskTimeline::Part& part : timeline_.parts()) {
-      if (part.state() != State::kReady || part.next == kNone)
+      if (part.state() != State::kReady || part.next == kNoIndex)
         continue;
       const TaskTimeline::Part& next = timeline_.parts()[part.next];
       const auto found = next.state() == State::kRunning
@@ -219,7 +219,7 @@ std::string PlaceText(const TaskTimeline& timeline, uint32_t place) {
 
 PlaceKey SpawnPlaceOf(const TaskTimeline& timeline, uint32_t task) {
   const TaskTimeline::Task& found = timeline.tasks()[task];
-  if (found.place == kNone && found.name != kNone)
+  if (found.place == kNoIndex && found.name != kNoIndex)
     return {timeline.texts()[found.name], "", 0};
   return KeyOf(timeline, found.place);
 }
@@ -232,9 +232,10 @@ std::string_view ResultText(uint8_t result) {
 
 std::string TaskText(const TaskTimeline& timeline, uint32_t task) {
   const TaskTimeline::Task& found = timeline.tasks()[task];
-  if (found.name != kNone)
+  if (found.name != kNoIndex)
     return timeline.texts()[found.name];
-  return (found.place == kNone ? "task" : timeline.places()[found.place].name) +
+  return (found.place == kNoIndex ? "task"
+                                  : timeline.places()[found.place].name) +
          " #" + std::to_string(found.number);
 }
 

@@ -22,7 +22,7 @@ void TaskTimeline::Add(const TaskStep& step) {
   if (step.kind == Kind::kLoss) {
     if (!steps.is_losing) {
       steps.steps.push_back(
-          {last_ns, kNone, kNone, Kind::kLoss, Stop::kReady, 0});
+          {last_ns, kNoIndex, kNoIndex, Kind::kLoss, Stop::kReady, 0});
     }
     steps.is_losing = true;
     return;
@@ -33,13 +33,13 @@ void TaskTimeline::Add(const TaskStep& step) {
     processes_[process].losses.push_back({last_ns, time_ns});
   steps.is_losing = false;
 
-  uint32_t task = kNone;
+  uint32_t task = kNoIndex;
   if (step.task != 0 && step.kind != Kind::kRequest) {
     task = TaskOf(step.task, process);
     if (step.spawned_at != nullptr)
       tasks_[task].place = places_.Add(step.spawned_at);
   }
-  uint32_t other = kNone;
+  uint32_t other = kNoIndex;
   if (step.kind == Kind::kSwitch) {
     other = places_.Add(step.waits_at);
   } else if (step.kind == Kind::kRequest) {
@@ -49,7 +49,7 @@ void TaskTimeline::Add(const TaskStep& step) {
       other = kRunningTask;
     else if (*step.parent != 0)
       other = TaskOf(*step.parent, process);
-    if (task != kNone)
+    if (task != kNoIndex)
       tasks_[task].name = texts_.Add(step.text);
   }
   steps.steps.push_back({time_ns, task, other, step.kind, step.stop,
@@ -153,20 +153,20 @@ void TaskTimeline::Apply(uint32_t thread, const Step& step) {
   if (step.kind == Kind::kSwitch)
     return Switch(thread, step);
   if (step.kind == Kind::kRequest) {
-    if (running != kNone)
+    if (running != kNoIndex)
       SetRequest(running, step.time_ns, step.other);
     return;
   }
   if (step.kind == Kind::kLoss) {
-    if (running != kNone) {
+    if (running != kNoIndex) {
       ExtendRequest(running, step.time_ns);
-      AddPart(running, step.time_ns, State::kUnknown, kNone, kNoThread);
+      AddPart(running, step.time_ns, State::kUnknown, kNoIndex, kNoThread);
       early_wakers_.erase(running);
     }
-    steps_[thread].running = kNone;
+    steps_[thread].running = kNoIndex;
     return;
   }
-  if (step.task == kNone)
+  if (step.task == kNoIndex)
     return;
   if (step.kind == Kind::kSpawn)
     Spawn(thread, step);
@@ -181,9 +181,9 @@ void TaskTimeline::Spawn(uint32_t thread, const Step& step) {
   Task& task = tasks_[step.task];
   task.is_spawn_known = true;
   task.parent = step.other == kRunningTask ? running : step.other;
-  if (task.first_part == kNone)
+  if (task.first_part == kNoIndex)
     AddPart(step.task, step.time_ns, State::kReady, running, thread);
-  if (task.parent != kNone && task.request_change == kNone)
+  if (task.parent != kNoIndex && task.request_change == kNoIndex)
     SetRequest(step.task, step.time_ns, LastRequestOf(tasks_[task.parent]));
 }
 
@@ -193,13 +193,13 @@ void TaskTimeline::Wake(uint32_t thread, const Step& step) {
   const State state = StateOf(step.task);
   if (state == State::kEnded)
     return;
-  if (tasks_[step.task].first_part == kNone)
-    AddPart(step.task, step.time_ns, State::kUnknown, kNone, kNoThread);
+  if (tasks_[step.task].first_part == kNoIndex)
+    AddPart(step.task, step.time_ns, State::kUnknown, kNoIndex, kNoThread);
   else if (state == State::kWaiting)
     AddPart(step.task, step.time_ns, State::kReady, running, thread);
   else if (state == State::kRunning)
     early_wakers_.try_emplace(step.task, Waker{running, thread});
-  if (running != kNone && LastRequestOf(tasks_[step.task]) == kNone)
+  if (running != kNoIndex && LastRequestOf(tasks_[step.task]) == kNoIndex)
     SetRequest(step.task, step.time_ns, LastRequestOf(tasks_[running]));
 }
 
@@ -210,12 +210,12 @@ void TaskTimeline::End(const Step& step) {
     return;
   if (state == State::kRunning) {
     const Part& part = parts_[tasks_[step.task].last_part];
-    steps_[part.thread].running = kNone;
+    steps_[part.thread].running = kNoIndex;
     ExtendRequest(step.task, step.time_ns);
     early_wakers_.erase(step.task);
   }
   tasks_[step.task].result = step.result;
-  AddPart(step.task, step.time_ns, State::kEnded, kNone, kNoThread);
+  AddPart(step.task, step.time_ns, State::kEnded, kNoIndex, kNoThread);
 }
 
 void TaskTimeline::Switch(uint32_t thread, const Step& step) {
@@ -223,10 +223,10 @@ void TaskTimeline::Switch(uint32_t thread, const Step& step) {
   // A sequence that begins anew says the running task again.
   if (running == step.task && step.stop == Stop::kReady)
     return;
-  if (running != kNone)
+  if (running != kNoIndex)
     StopRunning(thread, step);
-  steps_[thread].running = kNone;
-  if (step.task == kNone)
+  steps_[thread].running = kNoIndex;
+  if (step.task == kNoIndex)
     return;
   Settle(step.task, step.time_ns);
   const State state = StateOf(step.task);
@@ -234,13 +234,13 @@ void TaskTimeline::Switch(uint32_t thread, const Step& step) {
     return;
   if (state == State::kRunning) {
     // The other thread has not said that the task has left it.
-    steps_[parts_[tasks_[step.task].last_part].thread].running = kNone;
+    steps_[parts_[tasks_[step.task].last_part].thread].running = kNoIndex;
     ExtendRequest(step.task, step.time_ns);
     early_wakers_.erase(step.task);
   }
   steps_[thread].running = step.task;
   threads_[thread].runs.push_back(static_cast<uint32_t>(parts_.size()));
-  AddPart(step.task, step.time_ns, State::kRunning, kNone, thread);
+  AddPart(step.task, step.time_ns, State::kRunning, kNoIndex, thread);
 }
 
 void TaskTimeline::StopRunning(uint32_t thread, const Step& step) {
@@ -250,12 +250,12 @@ void TaskTimeline::StopRunning(uint32_t thread, const Step& step) {
   const uint64_t begin_ns = parts_[tasks_[task].last_part].begin_ns;
   if (step.stop == Stop::kEnds) {
     tasks_[task].result = step.result;
-    AddPart(task, step.time_ns, State::kEnded, kNone, kNoThread);
+    AddPart(task, step.time_ns, State::kEnded, kNoIndex, kNoThread);
   } else if (step.stop == Stop::kReady) {
-    AddPart(task, step.time_ns, State::kReady, kNone, kNoThread);
+    AddPart(task, step.time_ns, State::kReady, kNoIndex, kNoThread);
   } else if (LossIn(tasks_[task].process, begin_ns, step.time_ns)) {
     // A wake may be lost that came while it ran.
-    AddPart(task, step.time_ns, State::kUnknown, kNone, kNoThread);
+    AddPart(task, step.time_ns, State::kUnknown, kNoIndex, kNoThread);
   } else if (waker != early_wakers_.end()) {
     AddPart(task, step.time_ns, State::kReady, waker->second.task,
             waker->second.thread);
@@ -268,7 +268,7 @@ void TaskTimeline::StopRunning(uint32_t thread, const Step& step) {
 
 void TaskTimeline::Settle(uint32_t task, uint64_t time_ns) {
   const uint32_t last = tasks_[task].last_part;
-  if (last == kNone)
+  if (last == kNoIndex)
     return;
   const Part& part = parts_[last];
   if (part.state() != State::kReady && part.state() != State::kWaiting)
@@ -276,7 +276,7 @@ void TaskTimeline::Settle(uint32_t task, uint64_t time_ns) {
   const Loss* const loss = LossIn(tasks_[task].process, part.begin_ns, time_ns);
   if (loss != nullptr) {
     AddPart(task, std::max(part.begin_ns, loss->begin_ns), State::kUnknown,
-            kNone, kNoThread);
+            kNoIndex, kNoThread);
   }
 }
 
@@ -299,18 +299,18 @@ void TaskTimeline::AddPart(uint32_t task,
                            uint32_t thread) {
   const auto index = static_cast<uint32_t>(parts_.size());
   Task& of = tasks_[task];
-  if (of.last_part == kNone)
+  if (of.last_part == kNoIndex)
     of.first_part = index;
   else
     parts_[of.last_part].next = index;
   of.last_part = index;
-  parts_.push_back({time_ns, task, kNone, other, thread & kNoThread,
+  parts_.push_back({time_ns, task, kNoIndex, other, thread & kNoThread,
                     static_cast<uint32_t>(state) & 7});
 }
 
 TaskTimeline::State TaskTimeline::StateOf(uint32_t task) const {
   const uint32_t last = tasks_[task].last_part;
-  return last == kNone ? State::kUnknown : parts_[last].state();
+  return last == kNoIndex ? State::kUnknown : parts_[last].state();
 }
 
 void TaskTimeline::SetRequest(uint32_t task,
@@ -322,14 +322,14 @@ void TaskTimeline::SetRequest(uint32_t task,
     return;
   // The request before ends here, unless it has ended with an earlier run: then
   // the task has waited for the next one.
-  if (before != kNone && StateOf(task) == State::kRunning &&
+  if (before != kNoIndex && StateOf(task) == State::kRunning &&
       request_changes_[of.request_change].time_ns >=
           parts_[of.last_part].begin_ns) {
     ExtendRequest(task, time_ns);
   }
   request_changes_.push_back({time_ns, task, request, of.request_change});
   of.request_change = static_cast<uint32_t>(request_changes_.size() - 1);
-  if (request == kNone)
+  if (request == kNoIndex)
     return;
   requests_[request].begin_ns = std::min(requests_[request].begin_ns, time_ns);
   ++requests_[request].num_tasks;
@@ -337,7 +337,7 @@ void TaskTimeline::SetRequest(uint32_t task,
 
 void TaskTimeline::ExtendRequest(uint32_t task, uint64_t time_ns) {
   const uint32_t request = LastRequestOf(tasks_[task]);
-  if (request == kNone || time_ns < requests_[request].end_ns)
+  if (request == kNoIndex || time_ns < requests_[request].end_ns)
     return;
   requests_[request].end_ns = time_ns;
   requests_[request].last_task = task;

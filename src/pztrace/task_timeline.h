@@ -19,6 +19,9 @@
 
 namespace pztrace {
 
+// An index that refers to nothing.
+inline constexpr uint32_t kNoIndex = UINT32_MAX;
+
 // The lives of all tasks of a trace. A life is a list of parts, each in one
 // state, which follow each other without a pause:
 //
@@ -35,18 +38,15 @@ namespace pztrace {
 // part, and 4 bytes a run. Until Finish(), a step takes 24 bytes.
 class TaskTimeline {
  public:
-  // An index that refers to nothing.
-  static constexpr uint32_t kNone = UINT32_MAX;
-
   enum class State : uint32_t { kUnknown, kReady, kRunning, kWaiting, kEnded };
 
   // A part of a task's life. It ends where the next one begins, or at end_ns().
   struct Part {
     uint64_t begin_ns;
     uint32_t task;
-    uint32_t next = kNone;  // The task's next part.
+    uint32_t next = kNoIndex;  // The task's next part.
     // kReady: the task that has spawned or woken it. kWaiting: the place.
-    uint32_t other = kNone;
+    uint32_t other = kNoIndex;
     // kRunning: the thread. kReady: the thread that has spawned or woken it, or
     // kNoThread if it has stopped by itself.
     uint32_t thread : 29;
@@ -59,18 +59,18 @@ class TaskTimeline {
   struct Task {
     uint64_t number;
     uint32_t process;
-    // Null, that is kNone, if they are not known or if there is none.
-    uint32_t place = kNone;           // The place of the spawn, for places().
-    uint32_t name = kNone;            // Its own name, for texts().
-    uint32_t parent = kNone;          // A task.
-    uint32_t request_change = kNone;  // The last one.
-    uint32_t first_part = kNone;
-    uint32_t last_part = kNone;
+    // Null, that is kNoIndex, if they are not known or if there is none.
+    uint32_t place = kNoIndex;   // The place of the spawn, for places().
+    uint32_t name = kNoIndex;    // Its own name, for texts().
+    uint32_t parent = kNoIndex;  // A task.
+    uint32_t request_change = kNoIndex;  // The last one.
+    uint32_t first_part = kNoIndex;
+    uint32_t last_part = kNoIndex;
     uint8_t result = 0;  // A trace::TaskEvent::Result.
     bool is_spawn_known = false;
   };
 
-  // From |time_ns| on, |task| works on |request|: a text, or kNone.
+  // From |time_ns| on, |task| works on |request|: a text, or kNoIndex.
   struct RequestChange {
     uint64_t time_ns;
     uint32_t task;
@@ -83,7 +83,7 @@ class TaskTimeline {
   struct Request {
     uint64_t begin_ns = UINT64_MAX;
     uint64_t end_ns = 0;
-    uint32_t last_task = kNone;  // The one that has run last.
+    uint32_t last_task = kNoIndex;  // The one that has run last.
     uint32_t num_tasks = 0;
   };
 
@@ -122,12 +122,12 @@ class TaskTimeline {
   const std::vector<Request>& requests() const { return requests_; }
 
   uint64_t EndOf(const Part& part) const {
-    return part.next == kNone ? end_ns_ : parts_[part.next].begin_ns;
+    return part.next == kNoIndex ? end_ns_ : parts_[part.next].begin_ns;
   }
-  // Returns the request that the task works on last; kNone for none.
+  // Returns the request that the task works on last; kNoIndex for none.
   uint32_t LastRequestOf(const Task& task) const {
-    return task.request_change == kNone
-               ? kNone
+    return task.request_change == kNoIndex
+               ? kNoIndex
                : request_changes_[task.request_change].request;
   }
 
@@ -136,7 +136,7 @@ class TaskTimeline {
   using Stop = protozero::TaskStep::Stop;
 
   // The parent of a spawn that the step does not say: the running task.
-  static constexpr uint32_t kRunningTask = kNone - 1;
+  static constexpr uint32_t kRunningTask = kNoIndex - 1;
 
   struct Step {
     uint64_t time_ns;
@@ -152,7 +152,8 @@ class TaskTimeline {
   struct ThreadSteps {
     std::deque<Step> steps;  // Those that have not been applied.
     bool is_losing = false;
-    uint32_t running = kNone;  // The task; kNone if it is none or not known.
+    uint32_t running =
+        kNoIndex;  // The task; kNoIndex if it is none or not known.
   };
   struct Loss {
     uint64_t begin_ns;

@@ -30,7 +30,6 @@ namespace {
 using program::kFailure;
 using program::kSuccess;
 using table::RowWriter;
-constexpr uint32_t kNone = TaskTimeline::kNone;
 
 // The command line.
 struct TasksArguments {
@@ -234,13 +233,14 @@ std::string PathPartText(const TaskTimeline& timeline,
       return task + ": not known";
     case PathPart::Kind::kWaited: {
       std::string text = task + " waited for ";
-      text += part.place == kNone ? "something that is not known"
-                                  : ShownName(PlaceText(timeline, part.place));
-      if (part.waker != kNone) {
+      text += part.place == kNoIndex
+                  ? "something that is not known"
+                  : ShownName(PlaceText(timeline, part.place));
+      if (part.waker != kNoIndex) {
         const uint32_t request =
             timeline.LastRequestOf(timeline.tasks()[part.waker]);
         text += "; " + ShownTask(timeline, part.waker);
-        if (request != kNone)
+        if (request != kNoIndex)
           text += ", request " + ShownName(timeline.texts()[request]) + ",";
         text += " woke it on " + thread;
       } else if (!thread.empty()) {
@@ -280,7 +280,7 @@ void PrintPath(const TaskTimeline& timeline,
                size_t limit) {
   const TaskTimeline::Request& of = timeline.requests()[request];
   printf("request %s: ", ShownName(timeline.texts()[request]).c_str());
-  if (of.last_task == kNone)
+  if (of.last_task == kNoIndex)
     printf("no task has run");
   else
     printf("%s", DurationText(of.end_ns - of.begin_ns).c_str());
@@ -311,12 +311,12 @@ std::vector<uint32_t> RequestsOf(const TaskTimeline& timeline,
   std::vector<uint32_t> found;
   if (!arguments.request.empty()) {
     const uint32_t request = timeline.texts().Find(arguments.request);
-    if (request != kNone && all[request].num_tasks != 0)
+    if (request != kNoIndex && all[request].num_tasks != 0)
       found.push_back(request);
     return found;
   }
   for (uint32_t i = 0; i < all.size(); ++i) {
-    if (all[i].last_task != kNone)
+    if (all[i].last_task != kNoIndex)
       found.push_back(i);
   }
   const size_t count = std::min<size_t>(arguments.slowest, found.size());

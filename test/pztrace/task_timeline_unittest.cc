@@ -24,7 +24,6 @@ using protozero::TaskStep;
 using Kind = TaskStep::Kind;
 using Stop = TaskStep::Stop;
 using State = TaskTimeline::State;
-constexpr uint32_t kNone = TaskTimeline::kNone;
 
 const TaskPlace kSpawnPlace = {"worker", "src/server.cc", 10};
 const TaskPlace kPlaces[] = {{"read", "src/server.cc", 20},
@@ -84,20 +83,20 @@ uint32_t IndexOf(const TaskTimeline& timeline, uint64_t number) {
     if (timeline.tasks()[i].number == number)
       return i;
   }
-  return kNone;
+  return kNoIndex;
 }
 
 uint64_t NumberOf(const TaskTimeline& timeline, uint32_t task) {
-  return task == kNone ? 0 : timeline.tasks()[task].number;
+  return task == kNoIndex ? 0 : timeline.tasks()[task].number;
 }
 
 // Returns the life of a task as a text: "10 ready 12 running 1".
 std::string LifeOf(const TaskTimeline& timeline, uint64_t number) {
   std::string life;
   const uint32_t task = IndexOf(timeline, number);
-  if (task == kNone)
+  if (task == kNoIndex)
     return "no such task";
-  for (uint32_t i = timeline.tasks()[task].first_part; i != kNone;) {
+  for (uint32_t i = timeline.tasks()[task].first_part; i != kNoIndex;) {
     const TaskTimeline::Part& part = timeline.parts()[i];
     life += (life.empty() ? "" : " ") + std::to_string(part.begin_ns);
     switch (part.state()) {
@@ -128,7 +127,7 @@ std::string LifeOf(const TaskTimeline& timeline, uint64_t number) {
 std::string RequestOf(const TaskTimeline& timeline, uint64_t number) {
   const uint32_t request =
       timeline.LastRequestOf(timeline.tasks()[IndexOf(timeline, number)]);
-  return request == kNone ? "" : timeline.texts()[request];
+  return request == kNoIndex ? "" : timeline.texts()[request];
 }
 
 TEST(TaskTimelineTest, ALife) {
@@ -318,7 +317,7 @@ TEST(RequestPathTest, EachGapIsExplained) {
       path += " ready";
     if (part.kind == PathPart::Kind::kWaited)
       path += " " + timeline.places()[part.place].name;
-    if (part.thread != kNone)
+    if (part.thread != kNoIndex)
       path += " " + std::to_string(timeline.threads()[part.thread].track);
     for (const PathPart::Other& other : part.others) {
       path += " " + std::to_string(NumberOf(timeline, other.task)) + ":" +
@@ -614,10 +613,10 @@ uint64_t ExpectTrue(const TaskTimeline& timeline,
                     uint64_t number,
                     const TaskModel::TrueTask& truth) {
   const TaskTimeline::Task& task = timeline.tasks()[IndexOf(timeline, number)];
-  if (task.parent != kNone)
+  if (task.parent != kNoIndex)
     EXPECT_EQ(NumberOf(timeline, task.parent), truth.parent);
   uint64_t known_ns = 0;
-  for (uint32_t i = task.first_part; i != kNone;) {
+  for (uint32_t i = task.first_part; i != kNoIndex;) {
     const TaskTimeline::Part& part = timeline.parts()[i];
     const uint64_t end_ns = timeline.EndOf(part);
     i = part.next;
@@ -636,7 +635,7 @@ uint64_t ExpectTrue(const TaskTimeline& timeline,
     EXPECT_EQ(part.state(), right.state) << number << " " << part.begin_ns;
     EXPECT_EQ(part.begin_ns, right.begin_ns) << number;
     const bool is_cut =
-        i != kNone && timeline.parts()[i].state() == State::kUnknown;
+        i != kNoIndex && timeline.parts()[i].state() == State::kUnknown;
     const uint64_t true_end_ns =
         after == truth.life.end() ? timeline.end_ns() : after->begin_ns;
     if (is_cut)
@@ -648,7 +647,7 @@ uint64_t ExpectTrue(const TaskTimeline& timeline,
     if (part.state() == State::kWaiting && right.place >= 0) {
       EXPECT_EQ(timeline.places()[part.other].name, kPlaces[right.place].name);
     }
-    if (part.state() == State::kReady && part.other != kNone)
+    if (part.state() == State::kReady && part.other != kNoIndex)
       EXPECT_EQ(NumberOf(timeline, part.other), right.by) << number;
   }
   return known_ns;
