@@ -764,8 +764,8 @@ std::vector<std::vector<uint32_t>> FieldsOfPackets(const std::string& trace) {
 TEST(TrackEventTest, TheTimeIsTheLastFieldThatAnEventWrites) {
   using Packet = protozero::trace::TracePacket;
   Session session;
-  constexpr size_t kNumRounds = 3;
-  for (size_t i = 0; i < kNumRounds; ++i) {
+  constexpr size_t kTimes = 3;
+  for (size_t i = 0; i < kTimes; ++i) {
     AllKinds();
     PROTOZERO_TRACE_COUNTER("te", "counter", 1);
     static const CounterTrack track("other counter");
@@ -783,7 +783,7 @@ TEST(TrackEventTest, TheTimeIsTheLastFieldThatAnEventWrites) {
   // A round has two slices, which are two events each, and two counters; and an
   // instant whose values may be too long. In the first round, four events say
   // what they refer to.
-  EXPECT_EQ(num_events, 6 * kNumRounds - 4);
+  EXPECT_EQ(num_events, 6 * kTimes - 4);
 }
 
 void OnSignal(int) {
