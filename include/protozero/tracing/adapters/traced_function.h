@@ -16,8 +16,8 @@ PROTOZERO_ABI_BEGIN
 
 // A function as a task, for a thread pool or any other queue:
 //
-//   pool.Post(TracedFunction(PROTOZERO_TASK_SITE("resize"), [=] { Resize(i);
-//   }));
+//   TracedFunction resize(PROTOZERO_TASK_SITE("resize"), [=] { Resize(i); });
+//   pool.Post(std::move(resize));
 //
 // The task is spawned with the object, and can run from then on. It runs while
 // the function is called, and ends with that call: as failed if the function
