@@ -16,8 +16,8 @@
 
 #include "protozero/tracing/adapters/traced_coroutine.h"
 
-// What the coroutines of the server are made of. Each is a task: its promise is
-// a TracedPromise, and whoever resumes it says so by Wake().
+// The parts of the server's coroutines. Each coroutine is a task: its promise
+// is a TracedPromise, and whoever resumes it says so by Wake().
 
 namespace async_server {
 

@@ -103,7 +103,7 @@ class Server {
   tcp::acceptor database_{pool_, {boost::asio::ip::address_v4::loopback(), 0}};
   std::atomic<int> num_answered_{0};
   std::atomic<int> num_locked_{0};
-  // How long the planted fault took, for those who compare.
+  // The time that the planted fault took, for those who compare.
   steady_clock::duration fault_time_{0};
 };
 

@@ -150,7 +150,7 @@ class TaskTimeline {
   };
   // The steps of a thread, by the index of the thread.
   struct ThreadSteps {
-    std::deque<Step> steps;  // Those that have not been applied.
+    std::deque<Step> steps;  // The steps that are left to apply.
     bool is_losing = false;
     uint32_t running =
         kNoIndex;  // The task; kNoIndex if it is none or not known.

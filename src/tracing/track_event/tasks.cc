@@ -139,7 +139,13 @@ uint32_t InternRun(TraceSequence& sequence, InternedData* data, uint64_t task) {
   return iid;
 }
 
-// Writes a step to all sessions. |fill| gets its TaskEvent.
+// Returns a text that was made at run time, as the session may have it.
+std::string_view DynamicText(const TraceSequence& sequence,
+                             std::string_view text) {
+  return sequence.filters_dynamic_names && !text.empty() ? "FILTERED" : text;
+}
+
+// Writes a step to all sessions. |fill| gets its event, and the sequence.
 template <typename Fill>
 PROTOZERO_NOINLINE void WriteToAll(const Step& step, Fill fill) {
   const SessionMask sessions = g_task_site.Sessions();
@@ -173,7 +179,7 @@ PROTOZERO_NOINLINE void WriteToAll(const Step& step, Fill fill) {
           event->set_track_uuid(tasks.thread_uuid);
         if (iid != 0)
           event->set_name_iid(iid);
-        fill(event);
+        fill(event, sequence);
       });
   if (step.is_switch)
     tasks.running = step.next;
@@ -308,12 +314,12 @@ void WriteSpawn(uint64_t task,
   step.name_iid = TaskRunIds::kSpawn;
   step.site = site_iid != 0 ? site : nullptr;
   step.site_iid = site_iid;
-  WriteToAll(step, [&](TrackEvent* event) {
+  WriteToAll(step, [&](TrackEvent* event, const TraceSequence& sequence) {
     TaskEvent* const message = event->set_task();
     message->set_spawned(NumberInTrace(task));
     message->set_site_iid(site_iid);
     if (!name.empty())
-      message->set_name(name);
+      message->set_name(DynamicText(sequence, name));
     else if (site_iid == 0)
       message->set_name(std::string_view(site->name));
     if (parent != nullptr)
@@ -379,7 +385,7 @@ uint64_t RunningTask() noexcept {
 
 void WriteTaskSwitch(uint64_t next) noexcept {
   if (!TryWriteSwitch(next, kKnowsAll))
-    WriteToAll(SwitchStep(next), [](TrackEvent*) {});
+    WriteToAll(SwitchStep(next), [](TrackEvent*, const TraceSequence&) {});
 }
 
 void WriteTaskSwitch(uint64_t next, TaskSite& waits_at) noexcept {
@@ -394,7 +400,7 @@ void WriteTaskSwitch(uint64_t next, TaskSite& waits_at) noexcept {
   Step step = SwitchStep(next);
   step.site = &waits_at;
   step.site_iid = iid;
-  WriteToAll(step, [iid](TrackEvent* event) {
+  WriteToAll(step, [iid](TrackEvent* event, const TraceSequence&) {
     event->set_task()->set_wait_site_iid(iid);
   });
 }
@@ -405,9 +411,10 @@ void WriteTaskSwitch(uint64_t next, TaskResult result) noexcept {
                          TaskEvent::kResult(ResultInTrace(result)))))) {
     return;
   }
-  WriteToAll(SwitchStep(next), [result](TrackEvent* event) {
-    event->set_task()->set_result(ResultInTrace(result));
-  });
+  WriteToAll(SwitchStep(next),
+             [result](TrackEvent* event, const TraceSequence&) {
+               event->set_task()->set_result(ResultInTrace(result));
+             });
 }
 
 void WriteTaskWake(uint64_t task) noexcept {
@@ -420,7 +427,7 @@ void WriteTaskWake(uint64_t task) noexcept {
   }
   Step step;
   step.name_iid = TaskRunIds::kWake;
-  WriteToAll(step, [task](TrackEvent* event) {
+  WriteToAll(step, [task](TrackEvent* event, const TraceSequence&) {
     event->set_task()->set_woken(NumberInTrace(task));
   });
 }
@@ -436,7 +443,7 @@ void WriteTaskEnd(uint64_t task, TaskResult result) noexcept {
   }
   Step step;
   step.name_iid = TaskRunIds::kEnd;
-  WriteToAll(step, [task, result](TrackEvent* event) {
+  WriteToAll(step, [task, result](TrackEvent* event, const TraceSequence&) {
     TaskEvent* const message = event->set_task();
     message->set_ended(NumberInTrace(task));
     message->set_result(ResultInTrace(result));
@@ -446,8 +453,8 @@ void WriteTaskEnd(uint64_t task, TaskResult result) noexcept {
 void WriteTaskRequest(std::string_view request) noexcept {
   Step step;
   step.name_iid = TaskRunIds::kRequest;
-  WriteToAll(step, [request](TrackEvent* event) {
-    event->set_task()->set_request(request);
+  WriteToAll(step, [request](TrackEvent* event, const TraceSequence& sequence) {
+    event->set_task()->set_request(DynamicText(sequence, request));
   });
 }
 

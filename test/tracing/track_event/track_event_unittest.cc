@@ -27,9 +27,11 @@
 
 #include "gtest/gtest.h"
 #include "protozero/proto_decoder.h"
+#include "protozero/scattered_heap_buffer.h"
 #include "protozero/tracing/local_trace.h"
 #include "protozero/tracing/producer.h"
 #include "protozero/tracing/service_host.h"
+#include "protozero/tracing/task.h"
 #include "test/testing/allocation_monitor.h"
 #include "test/tracing/track_event/trace_reader.h"
 
@@ -541,6 +543,50 @@ TEST(TrackEventTest, ServicesLearnOfCategories) {
   EXPECT_EQ(of("te.tagged"), "Tagged/net/io");
   EXPECT_EQ(of("te.reached"), "");
   EXPECT_EQ(of("te.counted"), "");
+}
+
+// Neither events nor tasks tell such a session what was named at run time.
+TEST(TrackEventTest, NamesMadeAtRunTimeAreFiltered) {
+  protozero::TracingService service;
+  protozero::TraceConfig config;
+  config.buffers.push_back({1 << 20});
+  config.data_sources.emplace_back();
+  auto& source = config.data_sources.back().config;
+  source.name = "track_event";
+  protozero::HeapBuffered<protozero::trace::DataSourceConfig> fields;
+  fields->set_track_event_config()->set_filter_dynamic_event_names(true);
+  source.raw_fields = fields.SerializeAsString();
+  std::string error;
+  const auto session = service.StartTracing(config, nullptr, &error);
+  ASSERT_NE(session, 0u) << error;
+  std::string bytes;
+  {
+    SystemService connection(&service);
+    const std::string secret = "secret";
+    PROTOZERO_TRACE_EVENT_INSTANT("te.b", protozero::DynamicString(secret));
+    const auto task =
+        protozero::Task::Spawn(PROTOZERO_TASK_SITE("filtered"), secret);
+    protozero::SwitchTask(task);
+    protozero::SetTaskRequest(secret);
+    protozero::SwitchTask(protozero::Task());
+    service.StopTracing(session);
+    connection.Wakeup();
+    while (service.GetState(session) != protozero::TracingService::kStopped)
+      std::this_thread::yield();
+    EXPECT_TRUE(
+        service.ReadPackets(session, [&](const uint8_t* data, size_t size) {
+          bytes.append(reinterpret_cast<const char*>(data), size);
+          return true;
+        }));
+  }
+  EXPECT_EQ(bytes.find("secret"), std::string::npos);
+  size_t num_filtered = 0;
+  for (size_t pos = 0; (pos = bytes.find("FILTERED", pos)) != std::string::npos;
+       ++pos) {
+    ++num_filtered;
+  }
+  EXPECT_EQ(num_filtered, 3u);
+  EXPECT_NE(bytes.find("filtered"), std::string::npos);
 }
 
 TEST(TrackEventTest, SessionsAtOnceEachGetTheirs) {
