@@ -16,8 +16,6 @@ namespace {
 using Part = TaskTimeline::Part;
 using State = TaskTimeline::State;
 
-constexpr uint32_t kNone = TaskTimeline::kNone;
-
 // Numbers that no tracks of traces have, or hardly any.
 constexpr uint64_t kFirstTrack = 0xf1ec4a5b00000000;
 
@@ -41,7 +39,7 @@ TaskPageRows::TaskPageRows(const TaskTimeline& timeline, const Tracks& tracks)
   // The packing needs them in the order of their beginnings.
   std::vector<uint32_t> by_time;
   for (uint32_t i = 0; i < timeline_.tasks().size(); ++i) {
-    if (timeline_.tasks()[i].first_part != kNone)
+    if (timeline_.tasks()[i].first_part != kNoIndex)
       by_time.push_back(i);
   }
   const auto begin_of = [&](uint32_t task) {
@@ -59,7 +57,7 @@ TaskPageRows::TaskPageRows(const TaskTimeline& timeline, const Tracks& tracks)
 void TaskPageRows::FindWakes() {
   for (uint32_t i = 0; i < timeline_.parts().size(); ++i) {
     const Part& ready = timeline_.parts()[i];
-    if (ready.state() != State::kReady || ready.other == kNone ||
+    if (ready.state() != State::kReady || ready.other == kNoIndex ||
         ready.thread == TaskTimeline::kNoThread) {
       continue;
     }
@@ -108,7 +106,7 @@ std::string TaskPageRows::ArgsOfPart(const Part& part) const {
   };
   if (part.state() == State::kRunning) {
     AddArg("thread", thread(), &args);
-  } else if (part.state() == State::kReady && part.other != kNone) {
+  } else if (part.state() == State::kReady && part.other != kNoIndex) {
     AddArg("because of", TaskText(timeline_, part.other), &args);
     if (part.thread != TaskTimeline::kNoThread)
       AddArg("on thread", thread(), &args);
@@ -139,10 +137,10 @@ void TaskPageRows::AddTask(uint32_t number, Group* group) {
   slices.resize(2);
 
   std::string args;
-  if (task.parent != kNone)
+  if (task.parent != kNoIndex)
     AddArg("parent", TaskText(timeline_, task.parent), &args);
   const uint32_t request = timeline_.LastRequestOf(task);
-  if (request != kNone)
+  if (request != kNoIndex)
     AddArg("request", timeline_.texts()[request], &args);
   if (has_ended)
     AddArg("result", std::string(ResultText(task.result)), &args);
@@ -152,12 +150,12 @@ void TaskPageRows::AddTask(uint32_t number, Group* group) {
   whole.details = DetailsOf(args, {});
   slices[0].push_back(whole);
 
-  for (uint32_t i = task.first_part; i != kNone; i = parts[i].next) {
+  for (uint32_t i = task.first_part; i != kNoIndex; i = parts[i].next) {
     const Part& part = parts[i];
     if (part.state() == State::kEnded)
       break;
     RowSlice slice = SliceOf(part.begin_ns, timeline_.EndOf(part),
-                             !has_ended && part.next == kNone);
+                             !has_ended && part.next == kNoIndex);
     std::string flows;
     switch (part.state()) {
       case State::kRunning: {
@@ -170,11 +168,11 @@ void TaskPageRows::AddTask(uint32_t number, Group* group) {
       }
       case State::kReady:
         slice.text = TextOf("ready");
-        if (part.other != kNone)
+        if (part.other != kNoIndex)
           flows = WakeFlow(i);
         break;
       case State::kWaiting:
-        slice.text = TextOf(part.other != kNone
+        slice.text = TextOf(part.other != kNoIndex
                                 ? "waits: " + PlaceText(timeline_, part.other)
                                 : std::string("waits"));
         break;

@@ -181,8 +181,12 @@ void TaskTimeline::Spawn(uint32_t thread, const Step& step) {
   Task& task = tasks_[step.task];
   task.is_spawn_known = true;
   task.parent = step.other == kRunningTask ? running : step.other;
-  if (task.first_part == kNoIndex)
-    AddPart(step.task, step.time_ns, State::kReady, running, thread);
+  if (task.first_part == kNoIndex) {
+    if (step.stop == Stop::kWaits)
+      AddPart(step.task, step.time_ns, State::kWaiting, task.place, kNoThread);
+    else
+      AddPart(step.task, step.time_ns, State::kReady, running, thread);
+  }
   if (task.parent != kNoIndex && task.request_change == kNoIndex)
     SetRequest(step.task, step.time_ns, LastRequestOf(tasks_[task.parent]));
 }

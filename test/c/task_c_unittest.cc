@@ -94,6 +94,7 @@ TEST(TaskCTest, StepsAreInTheTrace) {
   const std::string parent = std::to_string(NumberInTrace(tasks.parent));
   const std::string child = std::to_string(NumberInTrace(tasks.child));
   const std::string other = std::to_string(NumberInTrace(tasks.other));
+  const std::string waiting = std::to_string(NumberInTrace(tasks.waiting));
   EXPECT_EQ(ReadSteps(bytes),
             (std::vector<std::string>{
                 "spawned=" + parent + " site=parent",
@@ -101,6 +102,7 @@ TEST(TaskCTest, StepsAreInTheTrace) {
                 "request=request 7",
                 "spawned=" + child + " site=child name=first child",
                 "spawned=" + other + " site=child parent=0",
+                "spawned=" + waiting + " site=answer waits=answer",
                 "switch=" + child + " waits=answer",
                 "woken=" + parent,
                 "switch=" + parent + " result=2",

@@ -16,6 +16,7 @@ task_steps_result trace_task_steps(void) {
   pbz_task_set_request("request 7");
   result.child = pbz_task_spawn(&child_site, "first child");
   result.other = pbz_task_spawn_from(PBZ_NO_TASK, &child_site, NULL);
+  result.waiting = pbz_task_spawn_waiting(&wait_site, NULL);
   pbz_task_switch_waits(result.child, &wait_site);
   pbz_task_wake(result.parent);
   pbz_task_switch_ended(result.parent, PBZ_TASK_FAILED);

@@ -14,6 +14,7 @@ typedef struct task_steps_result {
   pbz_task parent;
   pbz_task child;
   pbz_task other;
+  pbz_task waiting;
   // The running tasks after the switch to |parent|, and at the end.
   pbz_task running;
   pbz_task running_at_end;

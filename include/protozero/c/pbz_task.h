@@ -64,6 +64,9 @@ pbz_task pbz_task_spawn_from(pbz_task parent,
                              pbz_task_site* site,
                              const char* name);
 
+// Makes a task that waits, at the same place, until it is woken.
+pbz_task pbz_task_spawn_waiting(pbz_task_site* site, const char* name);
+
 // The address of a uint32_t, which is 0 while nobody wants steps.
 extern const void* const pbz_task_sessions_;
 static inline int pbz_task_is_traced_(void) {

@@ -103,7 +103,8 @@ struct TaskStep {
     kLoss,
   };
   // The fate of the task that the thread has run until a kSwitch: it could go
-  // on, waits at |waits_at|, or has ended with |result|.
+  // on, waits at |waits_at|, or has ended with |result|. Of a task of a kSpawn,
+  // one of the first two.
   enum class Stop : uint8_t { kReady, kWaits, kEnds };
 
   Kind kind;

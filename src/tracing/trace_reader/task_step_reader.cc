@@ -204,6 +204,10 @@ bool TaskStepReader::ReadOther(const Fields& fields,
     step->has_parent = task.has_parent();
     step->parent = task.parent();
     step->text = KeepText(task.name().ToStdStringView());
+    if (task.has_wait_site_iid()) {
+      step->stop = TaskStep::Stop::kWaits;
+      step->waits_at = sequence.places_.Find(task.wait_site_iid());
+    }
   } else if (task.woken() != 0) {
     step->kind = TaskStep::Kind::kWake;
     step->task = task.woken();

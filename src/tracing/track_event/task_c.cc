@@ -62,6 +62,10 @@ pbz_task pbz_task_spawn(pbz_task_site* site, const char* name) {
   return Task::Spawn(SiteOfC(site), TextOfC(name)).number();
 }
 
+pbz_task pbz_task_spawn_waiting(pbz_task_site* site, const char* name) {
+  return Task::SpawnWaiting(SiteOfC(site), TextOfC(name)).number();
+}
+
 pbz_task pbz_task_spawn_from(pbz_task parent,
                              pbz_task_site* site,
                              const char* name) {

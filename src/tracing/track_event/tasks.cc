@@ -292,7 +292,8 @@ Step SwitchStep(uint64_t next) {
 void WriteSpawn(uint64_t task,
                 TaskSite* site,
                 std::string_view name,
-                const uint64_t* parent) {
+                const uint64_t* parent,
+                bool waits) {
   const uint64_t site_iid = task >> kTaskSiteShift;
   const auto try_write = [&](auto... values) PROTOZERO_INLINE_LAMBDA {
     return TryWriteInstant(
@@ -305,9 +306,10 @@ void WriteSpawn(uint64_t task,
         });
   };
   if (PROTOZERO_LIKELY(name.empty()) &&
-      PROTOZERO_LIKELY(parent == nullptr ? try_write()
-                                         : try_write(TaskEvent::kParent(
-                                               NumberInTrace(*parent))))) {
+      PROTOZERO_LIKELY(waits ? try_write(TaskEvent::kWaitSiteIid(site_iid))
+                       : parent == nullptr ? try_write()
+                                           : try_write(TaskEvent::kParent(
+                                                 NumberInTrace(*parent))))) {
     return;
   }
   Step step;
@@ -324,6 +326,8 @@ void WriteSpawn(uint64_t task,
       message->set_name(std::string_view(site->name));
     if (parent != nullptr)
       message->set_parent(NumberInTrace(*parent));
+    if (waits)
+      message->set_wait_site_iid(site_iid);
   });
 }
 
@@ -464,24 +468,30 @@ uint32_t NextAsyncId() noexcept {
 
 }  // namespace internal
 
-Task Task::Spawn(TaskSite& site, std::string_view name) noexcept {
+Task Task::SpawnAs(TaskSite& site,
+                   std::string_view name,
+                   const uint64_t* parent,
+                   bool waits) noexcept {
   const uint64_t task = uint64_t{internal::TaskSiteId(&site)}
                             << internal::kTaskSiteShift |
                         internal::TakeTaskNumber();
   if (PROTOZERO_UNLIKELY(internal::AreTasksTraced()))
-    internal::WriteSpawn(task, &site, name, nullptr);
+    internal::WriteSpawn(task, &site, name, parent, waits);
   return Task(task);
+}
+
+Task Task::Spawn(TaskSite& site, std::string_view name) noexcept {
+  return SpawnAs(site, name, nullptr, false);
+}
+
+Task Task::SpawnWaiting(TaskSite& site, std::string_view name) noexcept {
+  return SpawnAs(site, name, nullptr, true);
 }
 
 Task Task::SpawnFrom(Task parent,
                      TaskSite& site,
                      std::string_view name) noexcept {
-  const uint64_t task = uint64_t{internal::TaskSiteId(&site)}
-                            << internal::kTaskSiteShift |
-                        internal::TakeTaskNumber();
-  if (PROTOZERO_UNLIKELY(internal::AreTasksTraced()))
-    internal::WriteSpawn(task, &site, name, &parent.number_);
-  return Task(task);
+  return SpawnAs(site, name, &parent.number_, false);
 }
 
 PROTOZERO_ABI_END

@@ -71,8 +71,7 @@ TEST(SUITE, AnOperationWaitsUntilTheReactorFindsBytes) {
   io.run();
   EXPECT_EQ(
       recording.Finish(),
-      (Strings{"spawn 1 socket.async_receive", "run 1",
-               "run 0, 1 waits: socket.async_receive",
+      (Strings{"spawn 1 socket.async_receive, waits: socket.async_receive",
                "spawn 2 io_context.execute", "run 2", "run 0, 2 ends: done",
                "wake 1", "run 1", "run 0, 1 ends: done"}));
 }
@@ -90,11 +89,10 @@ TEST(SUITE, AHandlerStartsTheNextOperation) {
   io.run();
   EXPECT_EQ(
       recording.Finish(),
-      (Strings{"spawn 1 socket.async_receive", "run 1",
-               "run 0, 1 waits: socket.async_receive", "wake 1", "run 1",
-               "spawn 2 socket.async_receive", "run 2",
-               "run 1, 2 waits: socket.async_receive", "run 0, 1 ends: done",
-               "wake 2", "run 2", "run 0, 2 ends: done"}));
+      (Strings{
+          "spawn 1 socket.async_receive, waits: socket.async_receive", "wake 1",
+          "run 1", "spawn 2 socket.async_receive, waits: socket.async_receive",
+          "run 0, 1 ends: done", "wake 2", "run 2", "run 0, 2 ends: done"}));
 }
 
 TEST(SUITE, TimersEndAndAreCancelledOrDestroyed) {
@@ -120,13 +118,13 @@ TEST(SUITE, TimersEndAndAreCancelledOrDestroyed) {
   }
   EXPECT_EQ(
       recording.Finish(),
-      (Strings{"spawn 1 deadline_timer.async_wait", "run 1",
-               "run 0, 1 waits: deadline_timer.async_wait", "run 1",
-               "run 0, 1 ends: done", "spawn 2 deadline_timer.async_wait",
-               "run 2", "run 0, 2 waits: deadline_timer.async_wait", "run 2",
-               "run 0, 2 ends: cancelled", "spawn 3 deadline_timer.async_wait",
-               "run 3", "run 0, 3 waits: deadline_timer.async_wait",
-               "end 3: destroyed"}));
+      (Strings{
+          "spawn 1 deadline_timer.async_wait, waits: deadline_timer.async_wait",
+          "run 1", "run 0, 1 ends: done",
+          "spawn 2 deadline_timer.async_wait, waits: deadline_timer.async_wait",
+          "run 2", "run 0, 2 ends: cancelled",
+          "spawn 3 deadline_timer.async_wait, waits: deadline_timer.async_wait",
+          "end 3: destroyed"}));
 }
 
 TEST(SUITE, AHandlerRunsWithinAnother) {

@@ -36,6 +36,8 @@ class StepTexts {
         text = "spawn " + NumberOf(step.task) + " " + step.spawned_at->name;
         if (!step.text.empty())
           text += " " + std::string(step.text);
+        if (step.stop == TaskStep::Stop::kWaits)
+          text += ", waits: " + step.waits_at->name;
         break;
       case TaskStep::Kind::kWake:
         text = "wake " + NumberOf(step.task);

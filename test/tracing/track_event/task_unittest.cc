@@ -173,6 +173,7 @@ TEST_F(TaskTest, AllStepsOfALife) {
   SwitchTask(reader, TaskResult::kFailed);
   SwitchTask(Task());
   reader.End(TaskResult::kDestroyed);
+  const Task read = Task::SpawnWaiting(PROTOZERO_TASK_SITE("read"));
   EXPECT_EQ(TextsOf(Stop()),
             (std::vector<std::string>{
                 "spawn spawned=" + NumberOf(reader) + " site=reader parent=0",
@@ -180,7 +181,8 @@ TEST_F(TaskTest, AllStepsOfALife) {
                 "spawn spawned=" + NumberOf(child) + " site=child name=child 1",
                 "wake woken=" + NumberOf(child),
                 "run child waits=child's answer", "run reader result=2", "run",
-                "end result=4 ended=" + NumberOf(reader)}));
+                "end result=4 ended=" + NumberOf(reader),
+                "spawn waits=read spawned=" + NumberOf(read) + " site=read"}));
 }
 
 TEST_F(TaskTest, ASwitchIsOnePacketOfTenBytes) {

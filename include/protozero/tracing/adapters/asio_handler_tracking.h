@@ -152,13 +152,10 @@ class AsioHandler {
   // Says that the handler's operation is started.
   void Create(const char* object_type, const char* operation) noexcept {
     TaskSite& site = AsioSites::Find(object_type, operation);
-    const Task running = Task::Running();
-    task_ = Task::Spawn(site);
     // Others, such as "post", make the handler ready at once.
-    if (std::string_view(operation).substr(0, 6) == "async_") {
-      SwitchTask(task_);
-      SwitchTask(running, site);
-    }
+    task_ = std::string_view(operation).substr(0, 6) == "async_"
+                ? Task::SpawnWaiting(site)
+                : Task::Spawn(site);
   }
 
   // Says that a reactor has tried the operation.
