@@ -184,6 +184,7 @@ TEST(TracedCoroutineTest, MovesToAnotherThread) {
   EXPECT_EQ(steps[4], "run 0, 1 ends: done");
 }
 
+#if defined(__cpp_exceptions)
 Traced Throw(Event& event) {
   co_await event;
   throw 1;
@@ -197,6 +198,7 @@ TEST(TracedCoroutineTest, AnExceptionIsAFailure) {
   event.waiting.resume();
   EXPECT_EQ(recording.Finish().back(), "run 0, 1 ends: failed");
 }
+#endif
 
 TEST(TracedCoroutineTest, IsDestroyedWhileItWaits) {
   protozero::test::StepRecording recording;
