@@ -118,7 +118,7 @@ slice has to say, and the slowest ones.
   tasks.Finish(reader.last_ns());
   const std::string page =
       MakePage(reader, options, /*is_damaged=*/!ok,
-               TaskPageRows(tasks, reader.tracks()), &rows);
+               TaskPageRows(tasks, reader.tracks(), rows), &rows);
   if (output == "-") {
     fwrite(page.data(), 1, page.size(), stdout);
     return program::FlushStandardOutput(kProgram) && ok ? kSuccess : kFailure;

@@ -16,6 +16,9 @@ namespace {
 using Part = TaskTimeline::Part;
 using State = TaskTimeline::State;
 
+// The lines of a task, and of its states.
+constexpr size_t kStateLines = 2;
+
 // Numbers that no tracks of traces have, or hardly any.
 constexpr uint64_t kFirstTrack = 0xf1ec4a5b00000000;
 
@@ -33,9 +36,12 @@ std::string WakeFlow(uint32_t part) {
 
 }  // namespace
 
-TaskPageRows::TaskPageRows(const TaskTimeline& timeline, const Tracks& tracks)
+TaskPageRows::TaskPageRows(const TaskTimeline& timeline,
+                           const Tracks& tracks,
+                           const TrackRows& events)
     : timeline_(timeline), tracks_(tracks) {
   FindWakes();
+  FindSlices(events);
   // The packing needs them in the order of their beginnings.
   std::vector<uint32_t> by_time;
   for (uint32_t i = 0; i < timeline_.tasks().size(); ++i) {
@@ -54,6 +60,16 @@ TaskPageRows::TaskPageRows(const TaskTimeline& timeline, const Tracks& tracks)
   }
 }
 
+uint32_t TaskPageRows::RunAt(const TaskTimeline::Thread& thread,
+                             uint64_t time_ns) const {
+  const auto after =
+      std::upper_bound(thread.runs.begin(), thread.runs.end(), time_ns,
+                       [&](uint64_t time, uint32_t run) {
+                         return time < timeline_.parts()[run].begin_ns;
+                       });
+  return after != thread.runs.begin() ? *(after - 1) : kNoIndex;
+}
+
 void TaskPageRows::FindWakes() {
   for (uint32_t i = 0; i < timeline_.parts().size(); ++i) {
     const Part& ready = timeline_.parts()[i];
@@ -62,14 +78,28 @@ void TaskPageRows::FindWakes() {
       continue;
     }
     // The run of the waker is the last one of its thread by then.
-    const std::vector<uint32_t>& runs = timeline_.threads()[ready.thread].runs;
-    const auto after =
-        std::upper_bound(runs.begin(), runs.end(), ready.begin_ns,
-                         [&](uint64_t time_ns, uint32_t run) {
-                           return time_ns < timeline_.parts()[run].begin_ns;
-                         });
-    if (after != runs.begin())
-      wakes_.emplace(*(after - 1), i);
+    const uint32_t run =
+        RunAt(timeline_.threads()[ready.thread], ready.begin_ns);
+    if (run != kNoIndex)
+      wakes_.emplace(run, i);
+  }
+}
+
+void TaskPageRows::FindSlices(const TrackRows& events) {
+  for (const TaskTimeline::Thread& thread : timeline_.threads()) {
+    const TrackEvents* const of_thread = events.Find(thread.track);
+    if (of_thread == nullptr)
+      continue;
+    for (const std::vector<RowSlice>& line : of_thread->slices) {
+      for (const RowSlice& slice : line) {
+        const uint32_t run = RunAt(thread, slice.begin_ns);
+        if (run == kNoIndex)
+          continue;
+        const Part& part = timeline_.parts()[run];
+        if (slice.begin_ns < timeline_.EndOf(part))
+          slices_[part.task].push_back(&slice);
+      }
+    }
   }
 }
 
@@ -134,7 +164,7 @@ void TaskPageRows::AddTask(uint32_t number, Group* group) {
       found != group->lines.end() ? *found : group->lines.emplace_back();
   free.end_ns = end_ns;
   auto& slices = free.events.slices;
-  slices.resize(2);
+  slices.resize(std::max(slices.size(), kStateLines));
 
   std::string args;
   if (task.parent != kNoIndex)
@@ -183,6 +213,31 @@ void TaskPageRows::AddTask(uint32_t number, Group* group) {
     }
     slice.details = DetailsOf(ArgsOfPart(part), flows);
     slices[1].push_back(slice);
+  }
+  AddSlices(number, &slices);
+}
+
+void TaskPageRows::AddSlices(uint32_t task,
+                             std::vector<std::vector<RowSlice>>* lines) {
+  const auto found = slices_.find(task);
+  if (found == slices_.end())
+    return;
+  std::vector<const RowSlice*>& slices = found->second;
+  std::stable_sort(
+      slices.begin(), slices.end(), [](const RowSlice* a, const RowSlice* b) {
+        return a->begin_ns != b->begin_ns ? a->begin_ns < b->begin_ns
+                                          : a->duration_ns > b->duration_ns;
+      });
+  for (const RowSlice* const slice : slices) {
+    size_t line = kStateLines;
+    while (line < lines->size() && !(*lines)[line].empty() &&
+           (*lines)[line].back().begin_ns + (*lines)[line].back().duration_ns >
+               slice->begin_ns) {
+      ++line;
+    }
+    if (line == lines->size())
+      lines->emplace_back();
+    (*lines)[line].push_back(*slice);
   }
 }
 

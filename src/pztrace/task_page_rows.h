@@ -25,18 +25,23 @@ namespace pztrace {
 //   tasks of app 4711
 //     session (server.cc:42)  | session #1              || session #3 |
 //                             |ready|running|waiting|...
+//                                    | parse        |
 //                                 | session #2       |
 //
-// A flow joins the runs of a task, and another one each wake with the run that
-// it led to.
+// A task has the slices that its threads have begun while they ran it. So a
+// slice that spans a suspension is whole here. A flow joins the runs of a task,
+// and another one each wake with the run that it led to.
 class TaskPageRows {
  public:
   // The most rows of a place. The tasks for which there is no room are counted
   // by a row of their own.
   static constexpr size_t kMaxLines = 64;
 
-  // |timeline| has to be finished. Both must outlive the object.
-  TaskPageRows(const TaskTimeline& timeline, const Tracks& tracks);
+  // |timeline| has to be finished, and |events| have those of threads. All must
+  // outlive the object.
+  TaskPageRows(const TaskTimeline& timeline,
+               const Tracks& tracks,
+               const TrackRows& events);
   TaskPageRows(const TaskPageRows&) = delete;
   TaskPageRows& operator=(const TaskPageRows&) = delete;
 
@@ -55,7 +60,15 @@ class TaskPageRows {
 
   // Notes, for each run, the wakes that it has done.
   void FindWakes();
+  // Notes the slices of each task.
+  void FindSlices(const TrackRows& events);
+  // Returns the run of the thread at that time, or the last one before;
+  // kNoIndex if there is none.
+  uint32_t RunAt(const TaskTimeline::Thread& thread, uint64_t time_ns) const;
   void AddTask(uint32_t task, Group* group);
+  // Adds the slices of a task below its states, each where it overlaps no
+  // other.
+  void AddSlices(uint32_t task, std::vector<std::vector<RowSlice>>* lines);
   RowSlice SliceOf(uint64_t begin_ns, uint64_t end_ns, bool is_open) const;
   const EventText* TextOf(const std::string& name);
   const EventDetails* DetailsOf(const std::string& args,
@@ -66,6 +79,8 @@ class TaskPageRows {
   const Tracks& tracks_;
   // The parts that are ready because of a run, by that run.
   std::multimap<uint32_t, uint32_t> wakes_;
+  // By task.
+  std::map<uint32_t, std::vector<const RowSlice*>> slices_;
   // By process and by the text of the place.
   std::map<uint32_t, std::map<std::string, Group>> groups_;
   const std::string category_ = "task";

@@ -58,6 +58,11 @@ class TrackRows {
   void Add(const CounterValue& value);
   void Add(const LostStretch& lost);
 
+  // Returns the events of a track; null if it has none.
+  const TrackEvents* Find(uint64_t track) const {
+    const auto it = events_.find(track);
+    return it != events_.end() ? &it->second : nullptr;
+  }
   bool is_empty() const { return events_.empty(); }
   // REQUIRES: !is_empty().
   uint64_t first_ns() const { return first_ns_; }

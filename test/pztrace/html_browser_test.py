@@ -24,6 +24,7 @@ from track_events import (  # pylint: disable=wrong-import-position
 
 QUEUE = 9
 TASK_TRACER = pathlib.Path.cwd() / 'task_tracer'
+ASYNC_SERVER = pathlib.Path.cwd() / 'async_server'
 
 
 class HtmlBrowserTest(BrowserPageTest):
@@ -290,7 +291,8 @@ class HtmlBrowserTest(BrowserPageTest):
                      ['connection', 'hog', 'query', 'reader', 'session', 'starved'])
     # The states of a task follow each other, from its beginning to its end.
     gaps = self.script('''
-        return trace.lines.filter(line => line.isOfTasks && line.outer).flatMap(
+        return trace.lines.filter(
+            line => line.isOfTasks && line.outer && !line.isCopy).flatMap(
             line => [...line.begin.keys()].filter(i => {
               const outer = line.outer.begin.findLastIndex(ns => ns <= line.begin[i]);
               return line.end[i] > line.outer.end[outer];
@@ -311,6 +313,26 @@ class HtmlBrowserTest(BrowserPageTest):
     self.assertIn('11 slices', self.text('#summary'))
     self.script('timeline.scrollTo(trace.lines.find(line => line.isOfTasks))')
     self.check_looks('tasks')
+
+  def test_slices_of_tasks_are_whole(self):
+    subprocess.run([ASYNC_SERVER, '-o', self.path], stdout=subprocess.DEVNULL, check=True)
+    self.open(self.path.read_bytes())
+    found = self.script('''
+        return trace.lines.filter(line => line.isCopy).flatMap(
+            line => [...line.begin.keys()].map(i => {
+              const states = line.outer;
+              const within = [...states.begin.keys()].filter(
+                  k => states.begin[k] < line.end[i] && states.end[k] > line.begin[i]);
+              const threads = within.map(
+                  k => trace.argsOf({line: states, i: k}).thread).filter(Boolean);
+              return [trace.nameOf({line, i}), line.row.label.split(' ')[0],
+                      within.length > 3, threads.length > 1];
+            }))''')
+    # Each request waits for the database, at least.
+    self.assertEqual(found, 20 * [['request', 'session', True, True]])
+    # They are counted once.
+    self.assertEqual(self.script(
+        "return durationsOf(trace, trace.names.indexOf('request')).length"), 20)
 
   def test_a_hundred_thousand_tasks(self):
     number = 100000

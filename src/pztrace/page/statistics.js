@@ -12,7 +12,7 @@ const SMALLEST = 1e-4;
 function durationsOf(trace, name) {
   const found = [];
   for (const line of trace.lines) {
-    for (let i = 0; !line.isInstants && i < line.length; ++i) {
+    for (let i = 0; !line.isInstants && !line.isCopy && i < line.length; ++i) {
       if (trace.nameOfText[line.text[i]] === name)
         found.push(line.end[i] - line.begin[i]);
     }
@@ -165,7 +165,7 @@ class CallTree {
     this.parent = [-1];
     this.children = [[]];
     this.numbers = new PairNumbers();
-    const lanes = [...rows].flatMap((row) => row.lanes);
+    const lanes = [...rows].filter(({kind}) => kind !== "tasks").flatMap((row) => row.lanes);
     const depth = lanes.reduce((most, lane) => Math.max(most, lane.length), 0);
     // The nodes of the slices of the lines above.
     let above = new Map();

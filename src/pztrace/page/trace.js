@@ -79,6 +79,8 @@ class Line {
     this.isInstants = isInstants;
     // The states of tasks are no slices of the program.
     this.isOfTasks = row.kind === "tasks";
+    // Below them are slices of threads, which are there, too.
+    this.isCopy = this.isOfTasks && Boolean(outer?.outer);
     // The line of the slices around these.
     this.outer = outer;
     this.begin = columns.begin;
@@ -241,7 +243,7 @@ class Trace {
       Number(string.toLowerCase().includes(escaped)));
     if (query)
       isHitArgs[0] = 0;
-    for (const line of this.lines)
+    for (const line of this.lines.filter((line) => !line.isCopy))
       line.countHits(isHitText || null, isHitArgs);
     return query ? [...this.events((line, i) => line.isHit(i))].sort(
       (a, b) => a.line.begin[a.i] - b.line.begin[b.i]) : [];
@@ -252,7 +254,7 @@ class Trace {
     const found = [];
     let least = -1;
     for (const line of this.lines) {
-      if (line.isInstants || (line.isOfTasks && !line.hitsBefore))
+      if (line.isInstants || line.isCopy || (line.isOfTasks && !line.hitsBefore))
         continue;
       for (let i = 0; i < line.length; ++i) {
         const ns = line.end[i] - line.begin[i];
