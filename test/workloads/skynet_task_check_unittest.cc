@@ -13,7 +13,7 @@
 namespace protozero::workloads {
 namespace {
 
-constexpr SkynetTree kTree(100);
+constexpr SkynetTree kTaskTree(100);
 
 TaskStep Spawn(uint64_t task, uint64_t parent) {
   TaskStep step;
@@ -40,10 +40,10 @@ TaskStep End(uint64_t task) {
 }
 
 // Returns the steps of a tree whose tasks have the numbers of its nodes.
-std::vector<TaskStep> CompleteTrace() {
+std::vector<TaskStep> CompleteSteps() {
   std::vector<TaskStep> steps;
-  for (uint64_t id = 0; id < kTree.end_of_ids(); ++id) {
-    if (kTree.HasNode(id)) {
+  for (uint64_t id = 0; id < kTaskTree.end_of_ids(); ++id) {
+    if (kTaskTree.HasNode(id)) {
       // Ends may be read before the rest.
       steps.push_back(End(id));
       steps.push_back(Spawn(id, id / SkynetTree::kBranches));
@@ -58,16 +58,16 @@ std::string FindProblem(const std::vector<TaskStep>& steps) {
   const auto check = std::make_unique<SkynetTaskCheck>();
   for (const TaskStep& step : steps)
     check->Count(step);
-  return check->FindProblem(kTree);
+  return check->FindProblem(kTaskTree);
 }
 
 TEST(SkynetTaskCheckTest, CompleteTraceIsRight) {
   const auto check = std::make_unique<SkynetTaskCheck>();
-  for (const TaskStep& step : CompleteTrace())
+  for (const TaskStep& step : CompleteSteps())
     check->Count(step);
-  EXPECT_EQ(check->FindProblem(kTree), "");
-  EXPECT_EQ(check->events(), 3 * kTree.num_nodes());
-  EXPECT_EQ(check->steps(), 4 * kTree.num_nodes());
+  EXPECT_EQ(check->FindProblem(kTaskTree), "");
+  EXPECT_EQ(check->events(), 3 * kTaskTree.num_nodes());
+  EXPECT_EQ(check->steps(), 4 * kTaskTree.num_nodes());
   EXPECT_NE(check->FindProblem(SkynetTree(10)), "");
   EXPECT_NE(check->FindProblem(SkynetTree(1000)), "");
 }
@@ -75,17 +75,17 @@ TEST(SkynetTaskCheckTest, CompleteTraceIsRight) {
 TEST(SkynetTaskCheckTest, MissingStepIsNoticed) {
   for (const size_t i :
        std::vector<size_t>{0, 1, 4, 5, 40, 41, 437, 440, 441}) {
-    std::vector<TaskStep> steps = CompleteTrace();
+    std::vector<TaskStep> steps = CompleteSteps();
     steps.erase(steps.begin() + static_cast<ptrdiff_t>(i));
     EXPECT_NE(FindProblem(steps), "") << i;
   }
 }
 
 TEST(SkynetTaskCheckTest, OtherStepIsNoticed) {
-  const size_t num_steps = CompleteTrace().size();
+  const size_t num_steps = CompleteSteps().size();
   // A node has another parent, on its level and on others, or none.
   for (const uint64_t parent : std::vector<uint64_t>{11, 1, 100, 0, 5000}) {
-    std::vector<TaskStep> steps = CompleteTrace();
+    std::vector<TaskStep> steps = CompleteSteps();
     ASSERT_EQ(steps[num_steps - 3].kind, TaskStep::kSpawn);
     steps[num_steps - 3].other = parent;
     EXPECT_NE(FindProblem(steps), "") << parent;
@@ -94,7 +94,7 @@ TEST(SkynetTaskCheckTest, OtherStepIsNoticed) {
   for (const TaskStep& step :
        {Spawn(100, 10), End(100), Spawn(300, 100), RunOf(301), End(302),
         RunOf(uint64_t{1} << 40), TaskStep()}) {
-    std::vector<TaskStep> steps = CompleteTrace();
+    std::vector<TaskStep> steps = CompleteSteps();
     steps.push_back(step);
     EXPECT_NE(FindProblem(steps), "");
   }
@@ -102,7 +102,7 @@ TEST(SkynetTaskCheckTest, OtherStepIsNoticed) {
 
 // The tasks of the loop that measures a switch are no nodes.
 TEST(SkynetTaskCheckTest, OtherTasksAreNotCounted) {
-  std::vector<TaskStep> steps = CompleteTrace();
+  std::vector<TaskStep> steps = CompleteSteps();
   for (TaskStep step : {Spawn(300, 0), RunOf(300), End(300)}) {
     step.site = kLoopSite;
     step.other_site = kLoopSite;
