@@ -142,7 +142,9 @@ TEST(TracedCoroutineTest, RunsWaitsAndEnds) {
 }
 
 Traced Parent(Event& event) {
-  co_return co_await Wait(event) + co_await Wait(event);
+  const int first = co_await Wait(event);
+  const int second = co_await Wait(event);
+  co_return first + second;
 }
 
 // A transfer to a child and back is one step each.
@@ -227,7 +229,9 @@ TEST(TracedCoroutineTest, AnAwaiterMayRefuseToSuspend) {
   coroutine.handle.resume();
   const std::vector<std::string> steps = recording.Finish();
   ASSERT_EQ(steps.size(), 6u);
-  EXPECT_EQ(steps[2].substr(0, 17), "run 0, 1 waits: (");
+  // The name of the type depends on the compiler.
+  EXPECT_EQ(steps[2].substr(0, 16), "run 0, 1 waits: ");
+  EXPECT_NE(steps[2].find("::Refuses"), std::string::npos);
   EXPECT_EQ(steps[3], "wake 1");
   EXPECT_EQ(steps[4], "run 1");
 }
@@ -277,7 +281,8 @@ template <typename C>
 }
 
 // With clang, an awaiter with what is known of it costs 8 bytes besides the
-// task's. gcc keeps each awaiter, with a pointer to the promise.
+// task's. gcc keeps the initial one's pointer to the promise, and for each
+// co_await such a pointer and a copy of the awaiter.
 TEST(TracedCoroutineTest, AFrameGrowsByTheTaskAndItsAwaiters) {
   Event a, b;
   g_frames.clear();
@@ -291,7 +296,7 @@ TEST(TracedCoroutineTest, AFrameGrowsByTheTaskAndItsAwaiters) {
 #if defined(__clang__) && defined(__OPTIMIZE__)
   EXPECT_LE(g_frames[1], g_frames[0] + 8 + 8);
 #else
-  EXPECT_LE(g_frames[1], g_frames[0] + 8 + 4 * 8);
+  EXPECT_LE(g_frames[1], g_frames[0] + 8 + 8 + 2 * 16);
 #endif
 }
 

@@ -47,7 +47,8 @@
 // task, and goes on with it, does so in a TaskScope.
 //
 // A frame grows by 8 bytes for the task, and by a pointer to the promise in
-// each awaiter, of which clang keeps one. REQUIRES: C++20.
+// each awaiter. Clang keeps one of these pointers; gcc keeps all of them, and a
+// copy of each awaiter that is small. REQUIRES: C++20.
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN
