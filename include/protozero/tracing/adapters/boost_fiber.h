@@ -183,19 +183,25 @@ class TracedAlgorithm final : public Algorithm::ptr_t::element_type {
   internal::TracedFiber* Spawn(Context* fiber) noexcept {
     std::unique_ptr<internal::TracedFiber> added(new (std::nothrow)
                                                      internal::TracedFiber);
-    if (added == nullptr)
+    if (added == nullptr || !Keep(fiber, added.get()))
       return nullptr;
-#if defined(__cpp_exceptions)
-    try {
-#endif
-      fiber->set_fss_data(&internal::g_fiber_site, end_, added.get(), false);
-#if defined(__cpp_exceptions)
-    } catch (const std::bad_alloc&) {
-      return nullptr;
-    }
-#endif
     added->task = Task::Spawn(PlaceOf(thread_.running));
     return added.release();
+  }
+
+  // Gives |traced| to the fiber. Returns false if there is no memory.
+  bool Keep(Context* fiber, internal::TracedFiber* traced) noexcept {
+#if defined(__cpp_exceptions)
+    try {
+      fiber->set_fss_data(&internal::g_fiber_site, end_, traced, false);
+    } catch (const std::bad_alloc&) {
+      return false;
+    }
+    return true;
+#else
+    fiber->set_fss_data(&internal::g_fiber_site, end_, traced, false);
+    return true;
+#endif
   }
 
   // Says that a fiber runs which the one before has launched: Boost goes to it
