@@ -38,8 +38,9 @@
 // The main fiber of a thread is the task to which the program has switched
 // there, if any.
 //
-// A fiber takes two allocations more. This header includes nothing of Boost: it
-// knows the types by those of the algorithm.
+// A fiber takes two allocations more. A switch looks up the fiber's task twice,
+// also while no session records, so that later ones know the names. This header
+// includes nothing of Boost: it knows the types by those of the algorithm.
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN
@@ -112,12 +113,13 @@ class TracedAlgorithm final : public Algorithm::ptr_t::element_type {
   template <typename... Args>
   explicit TracedAlgorithm(Args&&... args)
       : thread_(internal::FiberThread::OfThisThread()),
+        running_(Context::active()),
         end_(new End),
         algorithm_(new Algorithm(std::forward<Args>(args)...)) {}
 
   void awakened(Context* fiber) noexcept override {
     Context* const active = Context::active();
-    if (IsWorker(active) && !thread_.has_ended && Find(active) == nullptr)
+    if (active != running_)
       BeginLaunched(active);
     else if (const internal::TracedFiber* const known = Find(fiber))
       known->task.Wake();
@@ -208,6 +210,7 @@ class TracedAlgorithm final : public Algorithm::ptr_t::element_type {
   // without a pick_next().
   void BeginLaunched(Context* fiber) noexcept {
     KeepTaskOfMain();
+    running_ = fiber;
     thread_.running = Spawn(fiber);
     SwitchTask(thread_.running != nullptr ? thread_.running->task : Task());
   }
@@ -215,6 +218,7 @@ class TracedAlgorithm final : public Algorithm::ptr_t::element_type {
   void SwitchTo(Context* next) noexcept {
     KeepTaskOfMain();
     const internal::TracedFiber* const before = thread_.running;
+    running_ = next;
     thread_.running = Find(next);
     const Task task =
         thread_.running != nullptr ? thread_.running->task : Task();
@@ -232,6 +236,7 @@ class TracedAlgorithm final : public Algorithm::ptr_t::element_type {
   }
 
   internal::FiberThread& thread_;
+  Context* running_;
   const EndPointer end_;
   // An algorithm may have made a pointer to itself that shares it.
   const typename Algorithm::ptr_t algorithm_;
