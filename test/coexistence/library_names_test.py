@@ -16,8 +16,8 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
 import compilers  # pylint: disable=wrong-import-position
 
 ALLOWED = re.compile(
-    # Ours.
-    r'_Z.*\d+pz_\d+_\d+'
+    # Ours, of C++ and of C.
+    r'_Z.*\d+pz_\d+_\d+|pz_\d+_\d+_'
     # Names of the standard library, and names that compilers make.
     r'|_Z(GV|Z)?(T[VIST])?N?[VK]*(S[tabdios]|9__gnu_cxx)'
     r'|DW\.ref\.__gxx_personality_v0$|__clang_call_terminate$')

@@ -231,9 +231,9 @@ class TwoFilesTest(unittest.TestCase):
     for line in run('g++', '-std=c++17', '-dM', '-E', 'protozero_tracing.h',
                     cwd=self.folder).stdout.decode().splitlines():
       macros.update(re.findall(r'^#define (PROTOZERO_\w+)', line))
-    # Events are written with macros; and a generated header has its guard.
+    # Events and tasks are written with macros; and a generated header has its guard.
     macros = {macro for macro in macros if not macro.startswith(
-        ('PROTOZERO_TRACE_', 'PROTOZERO_INTERNAL_',
+        ('PROTOZERO_TRACE_', 'PROTOZERO_TASK_', 'PROTOZERO_INTERNAL_',
          'PROTOZERO_TRACING_TRACE_PBZERO_H_'))}
     self.assertEqual(macros, {
         'PROTOZERO_DCHECK_IS_ON', 'PROTOZERO_GENERATION',

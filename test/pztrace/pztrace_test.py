@@ -615,7 +615,7 @@ class ArgumentsTest(PztraceTest):
 
   def test_wrong_usage(self):
     for arguments, reason in (
-        ([], 'a command is missing: record, list, stat, cat, top, svg, html or export'),
+        ([], 'a command is missing: record, list, stat, cat, top, tasks, svg, html or export'),
         (['play'], "unknown command 'play'"),
         (['recrod'], "unknown command 'recrod'; did you mean 'record'?"),
         (['record', '--ouput=x'],

@@ -127,7 +127,9 @@ std::string TaskSwitchSums::FindProblem(uint64_t expected) const {
     return std::to_string(switches) + " switches are in the trace, of " +
            std::to_string(expected);
   }
-  if (!(bytes_per_switch() <= 12)) {
+  if (short_switches == 0)
+    return "no switch is as short as it should be";
+  if (bytes_per_switch() > 12) {
     return "a switch takes " + std::to_string(bytes_per_switch()) +
            " bytes, more than 12";
   }

@@ -67,9 +67,11 @@ struct TaskSwitchSums {
 
   // Counts a step. |site| is the name of the site of all tasks.
   void Count(const TaskStep& step, const char* site);
+  // Returns 0 if there are none.
   double bytes_per_switch() const {
-    return static_cast<double>(short_bytes) /
-           static_cast<double>(short_switches);
+    return short_switches == 0 ? 0
+                               : static_cast<double>(short_bytes) /
+                                     static_cast<double>(short_switches);
   }
   // Returns an empty string if there are as many switches as were made, each
   // to another task, and none takes more than 12 bytes in the mean.

@@ -8,6 +8,7 @@
 #include <atomic>
 #include <string_view>
 
+#include "protozero/tracing/internal/task_steps.h"
 #include "protozero/tracing/track_event.h"
 
 #include "protozero/internal/macros.h"
@@ -45,11 +46,13 @@ PROTOZERO_ABI_BEGIN
 // A place in the program where tasks are spawned, or where they wait. It is
 // static: see PROTOZERO_TASK_SITE(). REQUIRES: the texts live forever.
 struct TaskSite {
+  // Makes the site of a line of the program.
   constexpr TaskSite(const char* name_text,
                      const char* file_name,
                      uint32_t line_number)
       : name(name_text), file(file_name), line(line_number) {}
 
+  // The name and the place that it was made with.
   const char* const name;
   const char* const file;
   const uint32_t line;
@@ -74,37 +77,6 @@ enum class TaskResult : uint8_t {
   // It was destroyed while it waited.
   kDestroyed = 4,
 };
-
-namespace internal PROTOZERO_HIDDEN {
-
-// The site of all steps of tasks.
-extern TraceSite g_task_site;
-PROTOZERO_ALWAYS_INLINE bool AreTasksTraced() {
-  return g_task_site.MayBeOn();
-}
-// Returns the number of the calling thread's task.
-PROTOZERO_NOINLINE uint64_t RunningTask() noexcept;
-// Write a step. A number is that of a task, or 0.
-PROTOZERO_NOINLINE void WriteTaskSwitch(uint64_t next) noexcept;
-PROTOZERO_NOINLINE void WriteTaskSwitch(uint64_t next,
-                                        TaskSite& waits_at) noexcept;
-PROTOZERO_NOINLINE void WriteTaskSwitch(uint64_t next,
-                                        TaskResult result) noexcept;
-PROTOZERO_NOINLINE void WriteTaskWake(uint64_t task) noexcept;
-PROTOZERO_NOINLINE void WriteTaskEnd(uint64_t task, TaskResult result) noexcept;
-PROTOZERO_NOINLINE void WriteTaskRequest(std::string_view request) noexcept;
-
-// Returns a number for the track of an asynchronous slice, and that track's id,
-// which no program uses for its own tracks.
-PROTOZERO_NOINLINE uint32_t NextAsyncId() noexcept;
-inline uint64_t AsyncTrackId(uint64_t number) {
-  return number ^ 0x9d1c8e5a6b3f2704;
-}
-PROTOZERO_NOINLINE void EmitEndOnAsyncTrack(SliceToken token,
-                                            uint64_t number,
-                                            SessionMask sessions) noexcept;
-
-}  // namespace internal PROTOZERO_HIDDEN
 
 // A task: a number of 64 bits, and nothing else. The program keeps it wherever
 // it keeps the task, such as in a coroutine's promise. A default Task is none.
@@ -191,9 +163,11 @@ inline void SwitchTask(Task next, TaskResult result) noexcept {
 // SwitchTask(), which is one step a task, not two.
 class TaskScope {
  public:
+  // Says that the thread runs it.
   explicit TaskScope(Task task) noexcept : before_(Task::Running()) {
     SwitchTask(task);
   }
+  // Says that the thread runs the task before.
   ~TaskScope() {
     if (site_ != nullptr)
       SwitchTask(before_, *site_);

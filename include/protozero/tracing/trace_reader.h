@@ -107,6 +107,7 @@ struct TaskStep {
   // one of the first two.
   enum class Stop : uint8_t { kReady, kWaits, kEnds };
 
+  // The kind of the step, and the fate of the task before.
   Kind kind;
   Stop stop = Stop::kReady;
   // A trace::TaskEvent::Result.

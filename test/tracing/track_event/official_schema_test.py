@@ -60,6 +60,9 @@ class Trace:
 
   def check(self, packet):
     if not packet.trusted_packet_sequence_id:
+      # The service says again what a ring buffer has overwritten.
+      if packet.HasField('extension_descriptor'):
+        return
       raise ValueError('no sequence')
     sequence = self.sequences[packet.trusted_packet_sequence_id]
     if packet.previous_packet_dropped:

@@ -86,6 +86,7 @@ Type TypeOf(bool (Class::*)(Type) const noexcept);
 // the fibers which it launches are spawned there.
 class FiberPlace {
  public:
+  // Makes |site| the place of the fiber that runs.
   explicit FiberPlace(TaskSite& site) noexcept
       : fiber_(internal::FiberThread::OfThisThread().running) {
     if (fiber_ != nullptr)
@@ -107,9 +108,11 @@ class FiberPlace {
 template <typename Algorithm>
 class TracedAlgorithm final : public Algorithm::ptr_t::element_type {
  public:
+  // The type of Boost's fibers.
   using Context =
       std::remove_pointer_t<decltype(std::declval<Algorithm&>().pick_next())>;
 
+  // Makes the algorithm of this thread.
   template <typename... Args>
   explicit TracedAlgorithm(Args&&... args)
       : thread_(internal::FiberThread::OfThisThread()),

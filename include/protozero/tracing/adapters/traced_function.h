@@ -26,6 +26,7 @@ PROTOZERO_ABI_BEGIN
 template <typename Function>
 class TracedFunction {
  public:
+  // Spawns the task.
   TracedFunction(TaskSite& site, Function function)
       : function_(std::move(function)), task_(Task::Spawn(site)) {}
   ~TracedFunction() {
