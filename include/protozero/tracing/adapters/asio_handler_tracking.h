@@ -109,11 +109,11 @@ class AsioSites {
       return object_type == other.object_type && operation == other.operation &&
              file == other.file && line == other.line;
     }
-    size_t Hash() const {
+    uint64_t Hash() const {
       uint64_t hash = line;
       for (const char* text : {object_type, operation, file})
         hash = (hash ^ reinterpret_cast<uintptr_t>(text)) * 0x9e3779b97f4a7c15;
-      return static_cast<size_t>(hash >> 40);
+      return hash >> 40;
     }
   };
   struct Site {
