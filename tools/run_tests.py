@@ -66,6 +66,7 @@ CONFIGS = [
 FETCHED = [
     (['--corpus', '--conformance', '--interop'], True),
     (['--traced'], False),
+    (['--libcxx'], False),
     (['--official-schema'], False),
     (['--perfetto-sdk'], False),
     (['--tracers'], False),
@@ -343,7 +344,8 @@ def run_config(config, fetcher, options):
                  for pattern in options.filter.split('-')[0].split(':'))]
 
   total = Outcome()
-  with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+  # Many tests wait for something most of their time.
+  with concurrent.futures.ThreadPoolExecutor(os.cpu_count() + 1) as pool:
     jobs = {pool.submit(run_test, test, build_dir, options): test
             for test in tests}
     for job in concurrent.futures.as_completed(jobs):

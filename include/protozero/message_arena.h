@@ -165,6 +165,11 @@ class PROTOZERO_EXPORT MessageArena {
   // it precede it in memory.
   Message* LastInlineMessage() { return reinterpret_cast<Message*>(next_ - 1); }
 
+  // Returns the latest message in |message| that is the first one of a block
+  // and has no flags but |flags|; |message| if there is none. REQUIRES:
+  // IsScattered().
+  PROTOZERO_COLD Message* SkipBlocks(Message* message, uint8_t flags) noexcept;
+
   // Deletes |message| and all that were made after it.
   // REQUIRES: |message| is not deleted yet.
   PROTOZERO_COLD void DeleteMessagesFrom(Message* message) noexcept;

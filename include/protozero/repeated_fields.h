@@ -261,7 +261,7 @@ PROTOZERO_ALWAYS_INLINE ParsedNumber ParseNumber(const uint8_t* pos,
     using Bits = std::conditional_t<wire_type == ProtoWireType::kFixed64,
                                     uint64_t, uint32_t>;
     if (static_cast<size_t>(end - pos) < sizeof(Bits))
-      return {nullptr, 0};
+      return {};
     return {pos + sizeof(Bits), LoadLittleEndian<Bits>(pos)};
   }
 }

@@ -78,8 +78,8 @@ class Protozero(ConanFile):
         name for name in (
             'protozero_local_trace', 'protozero_track_event',
             'protozero_tracing_ipc', 'protozero_tracing_service',
-            'protozero_trace_reader', 'protozero_trace_schema',
-            'protozero_tracing', 'protozero')
+            'protozero_trace_rules', 'protozero_trace_reader',
+            'protozero_trace_schema', 'protozero_tracing', 'protozero')
         if any(file.split('.')[0] in ('lib' + name, name) for file in present)]
     if self.options.inline_setters:
       self.cpp_info.defines.append('PROTOZERO_INLINE_SETTERS=1')

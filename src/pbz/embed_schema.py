@@ -2,7 +2,9 @@
 # Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 """Makes C++ of a schema, for programs to know it: a descriptor set.
 
-  embed_schema.py OUTPUT.cc PROTOC IMPORT_DIR PROTO
+  embed_schema.py OUTPUT.cc PROTOC IMPORT_DIR PROTO HEADER NAME
+
+The header declares the descriptor set by that name.
 """
 
 import os
@@ -14,7 +16,7 @@ import embedding
 
 
 def main():
-  output, protoc, import_dir, proto = sys.argv[1:]
+  output, protoc, import_dir, proto, header, name = sys.argv[1:]
   with tempfile.TemporaryDirectory() as folder:
     path = os.path.join(folder, 'set')
     status = subprocess.call([protoc, '-I' + import_dir, '--include_imports',
@@ -23,7 +25,7 @@ def main():
       return status
     with open(path, 'rb') as f:
       content = f.read()
-  embedding.write(output, proto, 'src/pbz/embedded_schema.h', 'kTraceSchema', content)
+  embedding.write(output, proto, header, name, content)
   return 0
 
 

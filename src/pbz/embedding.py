@@ -12,13 +12,13 @@ namespace %(namespace)s {
 
 namespace {
 
-constexpr unsigned char kBytes[] = {
+constexpr unsigned char %(array)s[] = {
 %(bytes)s
 };
 
 }  // namespace
 
-const protozero::ConstBytes %(name)s(kBytes, sizeof(kBytes));
+const protozero::ConstBytes %(name)s(%(array)s, sizeof(%(array)s));
 
 }  // namespace %(namespace)s
 '''
@@ -32,4 +32,6 @@ def write(output, source, header, name, content):
   with open(output, 'w', encoding='utf-8') as f:
     f.write(CODE % {'source': os.path.basename(source), 'header': header,
                     'namespace': header.split('/')[-2], 'name': name,
+                    # Files may be compiled together.
+                    'array': 'kBytesOf' + name[1:],
                     'bytes': '\n'.join(lines)})

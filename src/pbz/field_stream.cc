@@ -5,18 +5,13 @@
 #include <errno.h>
 #include <string.h>
 
+#include <utility>
+
 #include "protozero/decode_status.h"
 #include "protozero/proto_decoder.h"
 #include "protozero/proto_utils.h"
 
 namespace pbz {
-
-namespace {
-
-// The largest message that parsers of protobuf accept.
-constexpr size_t kMaxFieldSize = (size_t{1} << 31) - 1;
-
-}  // namespace
 
 FieldStream::FieldStream(FILE* file, size_t block_size, Framing framing)
     : file_(file),
@@ -40,13 +35,21 @@ void FieldStream::Fill() {
   if (end_ == buffer_.size())
     buffer_.resize(2 * buffer_.size());
   const size_t wanted = buffer_.size() - end_;
-  const size_t size = fread(buffer_.data() + end_, 1, wanted, file_);
+  const size_t size = ReadBytes(buffer_.data() + end_, wanted);
   end_ += size;
-  if (size < wanted) {
-    at_end_ = true;
-    if (ferror(file_))
-      error_ = strerror(errno);
-  }
+  at_end_ = size < wanted;
+}
+
+size_t FieldStream::ReadBytes(uint8_t* data, size_t size) {
+  const size_t read = fread(data, 1, size, file_);
+  if (read < size && ferror(file_))
+    set_error(strerror(errno));
+  return read;
+}
+
+void FieldStream::set_error(std::string error) {
+  if (error_.empty())
+    error_ = std::move(error);
 }
 
 bool FieldStream::Next(Run* run) {
@@ -110,12 +113,13 @@ bool FieldStream::NextFields(Run* run) {
       const bool may_go_on =
           decoder.status() == protozero::DecodeStatus::kOk ||
           decoder.status() == protozero::DecodeStatus::kTruncated;
-      if (may_go_on && !at_end_ && end_ - begin_ <= kMaxFieldSize) {
+      if (may_go_on && !at_end_ && end_ - begin_ <= max_field_size_) {
         Fill();
         continue;
       }
       if (may_go_on && !at_end_)
-        error_ = "a field is larger than 2 GiB";
+        set_error("a field is larger than " +
+                  std::to_string((max_field_size_ + 1) >> 20) + " MiB");
       finished_ = true;
       size = end_ - begin_;
       if (size == 0)
@@ -140,10 +144,8 @@ bool FieldStream::Restart() {
 uint64_t FieldStream::SkipRest() {
   uint64_t skipped = end_ - begin_;
   begin_ = end_ = 0;
-  while (size_t size = fread(buffer_.data(), 1, buffer_.size(), file_))
+  while (size_t size = ReadBytes(buffer_.data(), buffer_.size()))
     skipped += size;
-  if (ferror(file_) && error_.empty())
-    error_ = strerror(errno);
   at_end_ = finished_ = true;
   offset_ += skipped;
   return skipped;

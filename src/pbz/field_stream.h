@@ -32,6 +32,8 @@ enum class Framing : bool {
 //
 // Memory grows with the bytes that are there, never with a size that they
 // claim.
+//
+// A subclass may get these bytes from what the file has, or change the runs.
 class FieldStream {
  public:
   static constexpr size_t kBlockSize = size_t{1} << 18;
@@ -51,6 +53,9 @@ class FieldStream {
   explicit FieldStream(FILE* file,
                        size_t block_size = kBlockSize,
                        Framing framing = Framing::kOneMessage);
+  virtual ~FieldStream() = default;
+  FieldStream(const FieldStream&) = delete;
+  FieldStream& operator=(const FieldStream&) = delete;
 
   Framing framing() const { return framing_; }
 
@@ -60,20 +65,31 @@ class FieldStream {
 
   // Sets |run|, which is valid until the next call. Returns false at the end of
   // the file, and after malformed bytes.
-  bool Next(Run* run);
+  virtual bool Next(Run* run);
 
   // Goes back to the place that the file had when this was made. Returns false,
   // and does nothing, if it is a pipe or its like.
-  bool Restart();
+  virtual bool Restart();
 
   // Reads the rest, and returns its size in bytes.
   uint64_t SkipRest();
 
   // Returns why there is no more to read: an error of the system, or a field
-  // larger than 2 GiB. Empty if there is no error.
+  // that is too large, by default above 2 GiB. Empty if there is no error.
   const std::string& error() const { return error_; }
 
+ protected:
+  // Reads |size| bytes, or all that are left, to |data|. Returns their number,
+  // and sets an error if not all could be read.
+  virtual size_t ReadBytes(uint8_t* data, size_t size);
+  // Sets the error if there was none.
+  void set_error(std::string error);
+  void set_max_field_size(size_t size) { max_field_size_ = size; }
+
  private:
+  // The largest message that parsers of protobuf accept.
+  static constexpr size_t kMaxFieldSize = (size_t{1} << 31) - 1;
+
   void Fill();
   bool NextFields(Run* run);
   bool NextMessage(Run* run);
@@ -83,6 +99,7 @@ class FieldStream {
   FILE* const file_;
   const off_t start_;  // The place at the beginning; -1 for a pipe.
   const Framing framing_;
+  size_t max_field_size_ = kMaxFieldSize;
   std::vector<uint8_t> buffer_;
   size_t begin_ = 0;  // The first unused byte in the buffer.
   size_t end_ = 0;

@@ -19,7 +19,7 @@ ParsedNumber ParseTag(const uint8_t* pos, const uint8_t* end) {
   const ParsedNumber tag = ParseVarInt(pos, end);
   if (tag.next == nullptr || tag.value > UINT32_MAX ||
       tag.next - pos > static_cast<ptrdiff_t>(kMaxTagEncodedSize)) {
-    return {nullptr, 0};
+    return {};
   }
   return tag;
 }
@@ -30,7 +30,7 @@ ParsedNumber ParseSize(const uint8_t* pos, const uint8_t* end) {
   const ParsedNumber size = ParseVarInt(pos, end);
   if (size.next == nullptr || size.value > UINT32_MAX ||
       size.value > static_cast<size_t>(end - size.next)) {
-    return {nullptr, 0};
+    return {};
   }
   return size;
 }
@@ -38,7 +38,7 @@ ParsedNumber ParseSize(const uint8_t* pos, const uint8_t* end) {
 template <typename T>
 ParsedNumber ParseFixed(const uint8_t* pos, const uint8_t* end) {
   if (static_cast<size_t>(end - pos) < sizeof(T))
-    return {nullptr, 0};
+    return {};
   return {pos + sizeof(T), LoadLittleEndian<T>(pos)};
 }
 
@@ -49,7 +49,7 @@ const uint8_t* ParseValue(uint32_t tag,
                           Field* field) {
   if (proto_utils::GetTagFieldId(tag) == 0)
     return nullptr;
-  ParsedNumber number{nullptr, 0};
+  ParsedNumber number{};
   switch (proto_utils::GetTagFieldType(tag)) {
     case ProtoWireType::kVarInt:
       number = ParseVarInt(pos, end);
@@ -136,7 +136,7 @@ ParsedNumber ParseGroup(const uint8_t* start,
   ids[depth++] = proto_utils::GetTagFieldId(start_tag);
   const auto fail = [&](DecodeStatus status, const uint8_t* position) {
     *error = {status, position};
-    return ParsedNumber{nullptr, 0};
+    return ParsedNumber{};
   };
 
   for (const uint8_t* pos = contents; pos != end;) {

@@ -59,27 +59,26 @@ PROTOZERO_ALWAYS_INLINE uint64_t JoinSevenBitGroups(uint64_t bytes) {
   return bytes;
 }
 
-// Returns the top bit of the lowest byte that ends a varint; 0 if no byte does.
-PROTOZERO_ALWAYS_INLINE uint64_t VarIntEnd(uint64_t bytes) {
-  const uint64_t ends = ~bytes & 0x8080808080808080;
-  return ends & (0 - ends);
+// Returns the top bits of the bytes that may end a varint; the lowest one does.
+PROTOZERO_ALWAYS_INLINE uint64_t VarIntEnds(uint64_t bytes) {
+  return ~bytes & 0x8080808080808080;
 }
 
-// Returns the number of bytes up to there. REQUIRES: varint_end != 0.
-PROTOZERO_ALWAYS_INLINE size_t VarIntSizeOf(uint64_t varint_end) {
+// Returns the number of bytes up to the lowest end. REQUIRES: ends != 0.
+PROTOZERO_ALWAYS_INLINE size_t VarIntSizeOf(uint64_t ends) {
 #if defined(__GNUC__) || defined(__clang__)
-  return static_cast<size_t>(__builtin_ctzll(varint_end)) / 8 + 1;
+  return static_cast<size_t>(__builtin_ctzll(ends)) / 8 + 1;
 #else
   size_t size = 1;
-  while ((varint_end >>= 8) != 0)
+  for (; (ends & 0x80) == 0; ends >>= 8)
     ++size;
   return size;
 #endif
 }
 
-PROTOZERO_ALWAYS_INLINE uint64_t VarIntValue(uint64_t bytes,
-                                             uint64_t varint_end) {
-  return JoinSevenBitGroups(bytes & (varint_end | (varint_end - 1)));
+PROTOZERO_ALWAYS_INLINE uint64_t VarIntValue(uint64_t bytes, uint64_t ends) {
+  // Keeps the bits up to the lowest end.
+  return JoinSevenBitGroups(bytes & (ends ^ (ends - 1)));
 }
 
 // Reads the varint at |pos|, of two bytes or more, to |value|. Returns the byte
@@ -104,10 +103,10 @@ PROTOZERO_ALWAYS_INLINE const uint8_t* ParseCommonVarInt(const uint8_t* pos,
   } else {
     return nullptr;
   }
-  const uint64_t varint_end = VarIntEnd(bytes);
-  if (PROTOZERO_LIKELY(varint_end != 0)) {
-    *value = VarIntValue(bytes, varint_end);
-    return pos + VarIntSizeOf(varint_end);
+  const uint64_t ends = VarIntEnds(bytes);
+  if (PROTOZERO_LIKELY(ends != 0)) {
+    *value = VarIntValue(bytes, ends);
+    return pos + VarIntSizeOf(ends);
   }
   if (PROTOZERO_UNLIKELY(bytes_left < 10))
     return nullptr;

@@ -14,6 +14,12 @@ PROTOZERO_ABI_BEGIN
 struct MessageArena::Block {
   static constexpr size_t kMessages = 128;
 
+  bool Contains(const Message* message) const {
+    return reinterpret_cast<uintptr_t>(message) -
+               reinterpret_cast<uintptr_t>(slots) <
+           sizeof(slots);
+  }
+
   // If this block is in use, the block before it; otherwise the block after it.
   Block* other;
   Slot slots[kMessages];
@@ -52,9 +58,7 @@ void MessageArena::DeleteMessagesFrom(Message* message) noexcept {
   check_from_ = inline_slots_;
   while (IsScattered()) {
     Block* const block = current_block_;
-    if (reinterpret_cast<uintptr_t>(message) -
-            reinterpret_cast<uintptr_t>(block->slots) <
-        sizeof(block->slots)) {
+    if (block->Contains(message)) {
       check_from_ = block->slots + Block::kMessages;
       break;
     }
@@ -116,6 +120,16 @@ Message* MessageArena::LastMessageInBlocks() noexcept {
                    : inline_slots_ + kInlineMessages;
   }
   return reinterpret_cast<Message*>(end - 1);
+}
+
+Message* MessageArena::SkipBlocks(Message* message, uint8_t flags) noexcept {
+  for (Block* block = current_block_;
+       block != nullptr && !block->Contains(message); block = block->other) {
+    auto* const first = reinterpret_cast<Message*>(block->slots);
+    if ((first->state_.flags & ~unsigned{flags}) == 0)
+      return first;
+  }
+  return message;
 }
 
 void MessageArena::FreeBlocks() noexcept {

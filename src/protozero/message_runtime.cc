@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <algorithm>
 
@@ -113,6 +114,21 @@ uint8_t* MessageRuntime::AppendBytesSlowPath(Message* message,
                                              EncodedTag tag,
                                              const void* src,
                                              size_t size) noexcept {
+  uint8_t* const begin = message->write_ptr_;
+  if (PROTOZERO_UNLIKELY(
+          !MessageSteps::HasRoomForLongBytes(message, begin, size))) {
+    return AppendBytesInAnyRoom(message, tag, src, size);
+  }
+  uint8_t* const pos = proto_utils::internal::WriteVarIntInline(
+      static_cast<uint32_t>(size), tag.StoreAsWord(begin));
+  memcpy(pos, src, size);
+  return message->write_ptr_ = pos + size;
+}
+
+uint8_t* MessageRuntime::AppendBytesInAnyRoom(Message* message,
+                                              EncodedTag tag,
+                                              const void* src,
+                                              size_t size) noexcept {
   if (AppendBytesHeader(message, tag, size)) {
     OpenMessages::WriteBytes(message, static_cast<const uint8_t*>(src), size);
   }

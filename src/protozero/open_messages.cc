@@ -105,8 +105,9 @@ void OpenMessages::LendCursorTo(Message* leaf) noexcept {
 
 void OpenMessages::ReturnCursor(Message* leaf) noexcept {
   ScatteredStreamWriter* const writer = leaf->writer_;
-  WidenAll(writer);
-  writer->write_ptr_ = leaf->write_ptr_;
+  // Does the work of WidenAll(), which would look for the leaf.
+  writer->write_ptr_ =
+      WidenFor(writer, std::numeric_limits<size_t>::max(), leaf->write_ptr_);
   writer->reasons_.cursor_taken = ScatteredStreamWriter::CursorTaken::kFromLeaf;
   leaf->write_ptr_ = ReturnedCursor();
   // Marks the end of the chain for the writer.
@@ -202,6 +203,10 @@ uint8_t* OpenMessages::WidenChainFor(const ScatteredStreamWriter* writer,
                                      Message* outermost,
                                      size_t size,
                                      uint8_t* pos) noexcept {
+  // In a long chain, begins near the leaf. A message that is placed or wide,
+  // and whole in this chunk, is in no narrow one.
+  if (writer->arena_->IsScattered())
+    outermost = writer->arena_->SkipBlocks(outermost, State::kWide);
   const size_t widenings = MovedByWideningFrom(outermost, nullptr);
   if (widenings == 0)
     return pos;

@@ -2,6 +2,8 @@
 
 #include "protozero/proto_decoder.h"
 
+#include <algorithm>
+
 #include "field_parser.h"
 
 #include "protozero/internal/macros.h"
@@ -57,19 +59,41 @@ Field ProtoDecoder::FindField(uint32_t id) {
   return Field();
 }
 
-Field internal::FieldScanner::Next() {
-  while (pos_ != end_) {
+namespace {
+
+// Returns the next field with this id at |*pos| or behind it, and moves |*pos|
+// behind that.
+PROTOZERO_NOINLINE Field FindNext(const uint8_t** pos,
+                                  const uint8_t* end,
+                                  uint32_t id) {
+  while (*pos != end) {
     Field field;
-    const uint8_t* next = ParseField(pos_, end_, &field);
+    const uint8_t* next = ParseField(*pos, end, &field);
     if (PROTOZERO_UNLIKELY(next == nullptr)) {
-      pos_ = end_;
+      *pos = end;
       break;
     }
-    pos_ = next;
-    if (field.id() == id_)
+    *pos = next;
+    if (field.id() == id)
       return field;
   }
   return Field();
+}
+
+}  // namespace
+
+// Repeated fields mostly follow each other.
+Field internal::FieldScanner::Next() {
+  if (PROTOZERO_UNLIKELY(pos_ == end_))
+    return Field();
+  Field field;
+  const uint8_t* next = ParseCommonField(pos_, end_, &field);
+  if (PROTOZERO_LIKELY(next != nullptr)) {
+    pos_ = next;
+    if (PROTOZERO_LIKELY(field.id() == id_))
+      return field;
+  }
+  return FindNext(&pos_, end_, id_);
 }
 
 void internal::NumberCursor::Next() {
@@ -190,8 +214,7 @@ uint32_t TypedProtoDecoderBase::WhichOneof(
       continue;
     ++count;
     which = id;
-    if (FirstIn(slot) < first)
-      first = FirstIn(slot);
+    first = std::min(first, FirstIn(slot));
   }
   if (count <= 1)
     return which;

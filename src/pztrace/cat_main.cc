@@ -8,7 +8,6 @@
 #include <string>
 
 #include "src/pbz/extended_schema.h"
-#include "src/pbz/field_stream.h"
 #include "src/pbz/printer.h"
 #include "src/pbz/report.h"
 #include "src/program/command_line.h"
@@ -54,6 +53,8 @@ int CatMain(int argc, char** argv) {
       kProgram, program::DisplayName(file_name),
       [&](protozero::ConstBytes packets) { return schema.TypeOf(packets); },
       &input.stream(), &printer);
+  if (!input.stream().ReportUnread(program::DisplayName(file_name)))
+    ok = false;
   schema.ReportUnused(kProgram, program::DisplayName(file_name));
   if (!program::FlushStandardOutput(kProgram))
     ok = false;

@@ -10,12 +10,20 @@ namespace pztrace {
 int RecordMain(int argc, char** argv);
 int ListMain(int argc, char** argv);
 int StatMain(int argc, char** argv);
+int RecoverMain(int argc, char** argv);
+int SnapshotMain(int argc, char** argv);
+int TriggerMain(int argc, char** argv);
 int CatMain(int argc, char** argv);
+int CutMain(int argc, char** argv);
+int MergeMain(int argc, char** argv);
 int TopMain(int argc, char** argv);
+int DiffMain(int argc, char** argv);
 int TasksMain(int argc, char** argv);
 int SvgMain(int argc, char** argv);
 int HtmlMain(int argc, char** argv);
+int CheckMain(int argc, char** argv);
 int ExportMain(int argc, char** argv);
+int SqlMain(int argc, char** argv);
 
 }  // namespace pztrace
 

@@ -32,6 +32,12 @@ bool Completeness::is_complete() const {
          problems_.empty();
 }
 
+bool Completeness::is_complete_ring() const {
+  Completeness others = *this;
+  others.lost_.erase(static_cast<uint32_t>(LossReason::kOverwritten));
+  return others.is_complete();
+}
+
 std::string Completeness::Text() const {
   std::string reasons;
   uint64_t total = 0;

@@ -30,12 +30,16 @@ class Completeness {
   void AddLost(uint32_t reason, uint64_t packets);
   void AddNotWritten(uint64_t packets) { not_written_ += packets; }
   // Adds places where nobody has counted the lost packets.
-  void AddUnknown(uint64_t places) { unknown_ += places; }
+  void AddUnknown(uint64_t places) {
+    protozero::PacketLosses::Increase(&unknown_, places);
+  }
   // Adds a loss without a number, in a few words.
   void AddProblem(const std::string& problem);
 
   // Returns true if no loss is known.
   bool is_complete() const;
+  // Returns true if nothing is lost but what a ring buffer has overwritten.
+  bool is_complete_ring() const;
   // Returns kNothingLost, or the losses by reason.
   std::string Text() const;
 

@@ -2,6 +2,8 @@
 
 #include "src/pztrace/duration_histogram.h"
 
+#include <algorithm>
+
 namespace pztrace {
 
 void DurationHistogram::Add(uint64_t value) {
@@ -22,17 +24,32 @@ void DurationHistogram::Merge(const DurationHistogram& other) {
 }
 
 uint64_t DurationHistogram::Percentile(uint64_t percent) const {
+  return total_ == 0 ? 0 : EndOf(PlaceOf(percent).step);
+}
+
+double DurationHistogram::SmoothPercentile(uint64_t percent) const {
+  if (total_ == 0)
+    return 0;
+  const Place place = PlaceOf(percent);
+  // Durations are whole nanoseconds, so a step is as wide as it has values.
+  const double begin =
+      place.step == 0 ? -1 : static_cast<double>(EndOf(place.step - 1));
+  const double end = static_cast<double>(EndOf(place.step));
+  return std::max(0.0, begin + 0.5 + (end - begin) * place.part);
+}
+
+DurationHistogram::Place DurationHistogram::PlaceOf(uint64_t percent) const {
   // Divides first, so that no number of durations overflows.
   const uint64_t rest = 100 - percent;
   uint64_t left = total_ - (total_ / 100 * rest + total_ % 100 * rest / 100);
   for (uint32_t step = 0; step < groups_.size() * kSteps; ++step) {
     const auto& group = groups_[step / kSteps];
     const uint64_t count = group ? (*group)[step % kSteps] : 0;
-    if (count >= left && left != 0)
-      return EndOf(step);
+    if (count >= left)
+      return {step, static_cast<double>(left) / static_cast<double>(count)};
     left -= count;
   }
-  return 0;
+  return {0, 0};
 }
 
 uint32_t DurationHistogram::StepOf(uint64_t value) {

@@ -24,14 +24,25 @@ class DurationHistogram {
   // Returns the value that |percent| of the durations do not exceed, 1 to 99,
   // or 0 if there is none.
   uint64_t Percentile(uint64_t percent) const;
+  // Returns the same, as if the durations of a step were spread evenly: so it
+  // does not jump by a step when a few durations change.
+  double SmoothPercentile(uint64_t percent) const;
 
  private:
   static constexpr uint32_t kSteps = 16;
   using Group = std::array<uint64_t, kSteps>;
 
+  // A step, and the part of its durations that a percentile does not exceed.
+  struct Place {
+    uint32_t step;
+    double part;
+  };
+
   static uint32_t StepOf(uint64_t value);
   // Returns the largest value of the step.
   static uint64_t EndOf(uint32_t step);
+  // REQUIRES: there are durations.
+  Place PlaceOf(uint64_t percent) const;
   Group& GroupAt(size_t index);
 
   // Few groups are in use, because most names have durations of one magnitude.

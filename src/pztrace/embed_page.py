@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
-"""Makes C++ of the page that `pztrace html` fills with a trace.
+"""Makes C++ of a page that `pztrace` fills with what it shows.
 
-  embed_page.py OUTPUT.cc PAGE.html STYLE.css SCRIPT.js...
+  embed_page.py CONSTANT OUTPUT.cc PAGE.html STYLE.css SCRIPT.js...
 
 The page may run these scripts and no others, and fetch nothing.
 """
@@ -23,7 +23,7 @@ def allowed(text):
 
 
 def main():
-  output, page, style, *scripts = sys.argv[1:]
+  constant, output, page, style, *scripts = sys.argv[1:]
   parts = {
       '@STYLE@': pathlib.Path(style).read_text(encoding='utf-8'),
       '@SCRIPT@': '\n'.join(pathlib.Path(script).read_text(encoding='utf-8')
@@ -37,7 +37,7 @@ def main():
   for mark, text in parts.items():
     before, after = content.split(mark)
     content = before + text + after
-  embedding.write(output, page, 'src/pztrace/embedded_page.h', 'kTimelinePage',
+  embedding.write(output, page, 'src/pztrace/embedded_page.h', constant,
                   content.encode())
   return 0
 

@@ -3,13 +3,21 @@
 #ifndef SRC_PZTRACE_EMBEDDED_PAGE_H_
 #define SRC_PZTRACE_EMBEDDED_PAGE_H_
 
+#include <string>
+
 #include "protozero/const_bytes.h"
 
 namespace pztrace {
 
-// The page of page/timeline.html, with its style and scripts. It has the text
-// @TRACE@ once, in the place of the trace. embed_page.py makes it.
+// The pages of page/timeline.html and page/difference.html, with their style
+// and scripts. embed_page.py makes them.
 extern const protozero::ConstBytes kTimelinePage;
+extern const protozero::ConstBytes kDifferencePage;
+
+// Returns |page| with |json| in the place of its text @TRACE@. No name in it
+// becomes markup.
+std::string FilledPage(const protozero::ConstBytes& page,
+                       const std::string& json);
 
 }  // namespace pztrace
 

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <algorithm>
 #include <iterator>
 #include <string_view>
 
@@ -26,6 +27,18 @@ using protozero::EventArgs;
 using protozero::proto_utils::ProtoWireType;
 using trace::InternedData;
 using trace::TrackEvent;
+
+constexpr char kCorrelationId[] = "correlation_id";
+constexpr char kSourceLocation[] = "source_location";
+constexpr char kTaskExecution[] = "task_execution";
+constexpr char kLogMessage[] = "log_message";
+constexpr char kHistogramSample[] = "chrome_histogram_sample";
+constexpr char kUserEvent[] = "chrome_user_event";
+constexpr char kKeyedService[] = "chrome_keyed_service";
+constexpr char kLegacyIpc[] = "chrome_legacy_ipc";
+constexpr std::string_view kFields[] = {
+    kCorrelationId,   kSourceLocation, kTaskExecution, kLogMessage,
+    kHistogramSample, kUserEvent,      kKeyedService,  kLegacyIpc};
 
 // Writes an object, or only its members if the braces are there already.
 class MemberWriter {
@@ -105,7 +118,7 @@ void AddLogMessage(ConstBytes bytes,
       "PRIO_UNSPECIFIED", "PRIO_UNUSED", "PRIO_VERBOSE", "PRIO_DEBUG",
       "PRIO_INFO",        "PRIO_WARN",   "PRIO_ERROR",   "PRIO_FATAL"};
   const trace::LogMessage::Decoder message(bytes);
-  AddObject("log_message", members, [&](MemberWriter* object) {
+  AddObject(kLogMessage, members, [&](MemberWriter* object) {
     if (message.has_body_iid()) {
       object->AddText("body", InternedText(event.FindInterned(
                                   InternedData::kLogMessageBodyFieldNumber,
@@ -125,7 +138,7 @@ void AddHistogramSample(ConstBytes bytes,
                         const EventArgs& event,
                         MemberWriter* members) {
   const trace::ChromeHistogramSample::Decoder sample(bytes);
-  AddObject("chrome_histogram_sample", members, [&](MemberWriter* object) {
+  AddObject(kHistogramSample, members, [&](MemberWriter* object) {
     if (sample.has_name_hash())
       object->AddNumber("name_hash", sample.name_hash());
     if (sample.has_name_iid()) {
@@ -143,7 +156,7 @@ void AddHistogramSample(ConstBytes bytes,
 void AddChromeDetails(const TrackEvent::Decoder& event, MemberWriter* members) {
   if (event.has_chrome_user_event()) {
     const trace::ChromeUserEvent::Decoder user(event.chrome_user_event());
-    AddObject("chrome_user_event", members, [&](MemberWriter* object) {
+    AddObject(kUserEvent, members, [&](MemberWriter* object) {
       if (user.has_action())
         object->AddText("action", user.action());
       if (user.has_action_hash())
@@ -153,13 +166,13 @@ void AddChromeDetails(const TrackEvent::Decoder& event, MemberWriter* members) {
   if (event.has_chrome_keyed_service()) {
     const trace::ChromeKeyedService::Decoder service(
         event.chrome_keyed_service());
-    AddObject("chrome_keyed_service", members, [&](MemberWriter* object) {
+    AddObject(kKeyedService, members, [&](MemberWriter* object) {
       object->AddText("name", service.name());
     });
   }
   if (event.has_chrome_legacy_ipc()) {
     const trace::ChromeLegacyIpc::Decoder ipc(event.chrome_legacy_ipc());
-    AddObject("chrome_legacy_ipc", members, [&](MemberWriter* object) {
+    AddObject(kLegacyIpc, members, [&](MemberWriter* object) {
       object->AddNumber("message_class", ipc.message_class());
       object->AddNumber("message_line", ipc.message_line());
     });
@@ -169,15 +182,15 @@ void AddChromeDetails(const TrackEvent::Decoder& event, MemberWriter* members) {
 void AddCorrelationId(const TrackEvent::Decoder& decoder,
                       const EventArgs& event,
                       MemberWriter* members) {
-  constexpr char kName[] = "correlation_id";
   if (decoder.has_correlation_id()) {
-    members->AddNumber(kName, decoder.correlation_id());
+    members->AddNumber(kCorrelationId, decoder.correlation_id());
   } else if (decoder.has_correlation_id_str()) {
-    members->AddText(kName, decoder.correlation_id_str());
+    members->AddText(kCorrelationId, decoder.correlation_id_str());
   } else if (decoder.has_correlation_id_str_iid()) {
-    members->AddText(kName, InternedText(event.FindInterned(
-                                InternedData::kCorrelationIdStrFieldNumber,
-                                decoder.correlation_id_str_iid())));
+    members->AddText(kCorrelationId,
+                     InternedText(event.FindInterned(
+                         InternedData::kCorrelationIdStrFieldNumber,
+                         decoder.correlation_id_str_iid())));
   }
 }
 
@@ -214,14 +227,14 @@ void AppendEventArgs(const EventArgs& event,
   MemberWriter writer(texts, &others);
   AddCorrelationId(decoder, event, &writer);
   if (decoder.has_source_location()) {
-    AddLocation("source_location", decoder.source_location(), &writer);
+    AddLocation(kSourceLocation, decoder.source_location(), &writer);
   } else if (decoder.has_source_location_iid()) {
-    AddInternedLocation("source_location", decoder.source_location_iid(), event,
+    AddInternedLocation(kSourceLocation, decoder.source_location_iid(), event,
                         &writer);
   }
   if (decoder.has_task_execution()) {
     const trace::TaskExecution::Decoder task(decoder.task_execution());
-    AddObject("task_execution", &writer, [&](MemberWriter* object) {
+    AddObject(kTaskExecution, &writer, [&](MemberWriter* object) {
       AddInternedLocation("posted_from", task.posted_from_iid(), event, object);
     });
   }
@@ -236,6 +249,13 @@ void AppendEventArgs(const EventArgs& event,
     *members += members->size() == begin ? "" : ",";
     *members += others;
   }
+}
+
+bool IsEventField(std::string_view member) {
+  if (!member.empty() && member.front() == '[' && member.back() == ']')
+    return true;  // An extension.
+  return std::find(std::begin(kFields), std::end(kFields), member) !=
+         std::end(kFields);
 }
 
 }  // namespace pztrace

@@ -4,6 +4,7 @@
 #define SRC_PZTRACE_EVENT_ARGS_H_
 
 #include <string>
+#include <string_view>
 
 #include "protozero/tracing/trace_reader.h"
 #include "src/pztrace/annotation_json.h"
@@ -19,6 +20,10 @@ void AppendEventArgs(const protozero::EventArgs& event,
                      const ArgSchema& schema,
                      ArgTexts* texts,
                      std::string* members);
+
+// Returns whether a member of that name is a field of the event, and no debug
+// annotation, unless one has the same name.
+bool IsEventField(std::string_view member);
 
 }  // namespace pztrace
 

@@ -31,6 +31,7 @@
 #include "src/pztrace/task_timeline.h"
 #include "src/pztrace/timeline_file.h"
 #include "src/pztrace/timeline_reader.h"
+#include "src/pztrace/trace_database.h"
 #include "src/table/row_writer.h"
 
 namespace pztrace {
@@ -55,16 +56,22 @@ enum TableId : size_t {
 constexpr const char* kTableNames[kNumTables] = {"slices", "instants",
                                                  "counters", "tasks", "losses"};
 
+constexpr std::string_view kSqlite = "sqlite";
+
 std::vector<Column> ColumnsOf(TableId table) {
   using Type = Column::Type;
-  if (table == kTasks)
-    return TaskColumns();
-  std::vector<Column> columns = {
-      {"host", Type::kText}, {"file", Type::kText}, {"process", Type::kText},
-      {"pid", Type::kInt64}, {"tid", Type::kInt64}, {"thread", Type::kText}};
+  std::vector<Column> columns = {{"host", Type::kText},
+                                 {"file", Type::kText},
+                                 {"process", Type::kText},
+                                 {"pid", Type::kInt64}};
   const auto add = [&columns](const std::vector<Column>& more) {
     columns.insert(columns.end(), more.begin(), more.end());
   };
+  if (table == kTasks) {
+    add(TaskColumns());
+    return columns;
+  }
+  add({{"tid", Type::kInt64}, {"thread", Type::kText}});
   if (table == kLosses) {
     add({{"reason", Type::kText},
          {"packets", Type::kUint64},
@@ -111,7 +118,7 @@ class Exporter {
         /*reads_ahead=*/has_details || tables_[kCounters] != nullptr);
     if (tables_[kTasks]) {
       tasks_.Finish(reader_.last_ns());
-      WriteTasks(tasks_, reader_, host_, file_, tables_[kTasks].get());
+      AddTasks(tables_[kTasks].get());
     }
     if (tables_[kLosses])
       AddLosses(tables_[kLosses].get());
@@ -226,6 +233,18 @@ class Exporter {
     return json_;
   }
 
+  void AddTasks(RowWriter* rows) {
+    WriteTasks(
+        tasks_, reader_,
+        [&](const protozero::TrackInfo& process) {
+          rows->Text(host_);
+          rows->Text(file_);
+          rows->Text(process.name);
+          rows->Number(int64_t{process.pid});
+        },
+        rows);
+  }
+
   void AddLosses(RowWriter* rows) {
     for (const auto& [reason, packets] : reader_.packets_lost()) {
       AddPlace(TrackPlace(), rows);
@@ -329,6 +348,9 @@ struct ExportArguments {
   std::vector<std::string> files;
   std::string host = HostName();
   std::string format = "csv";
+  const std::string format_help =
+      std::string(table::kFormatHelp) +
+      "; or sqlite: all of one trace, as tables for SQL";
   std::string folder;
   bool wanted[kNumTables] = {};
   bool unfinished = false;
@@ -339,7 +361,8 @@ program::Command ExportCommand(ExportArguments* arguments) {
   return {
       "pztrace export",
       "--TABLE [options] FILE...\n       "
-      "pztrace export -o FOLDER [options] FILE...",
+      "pztrace export -o FOLDER [options] FILE...\n       "
+      "pztrace export --format sqlite -o DATABASE FILE",
       R"(Prints the events of traces as a table, for databases:
 
   pztrace export --slices *.pftrace >slices.csv
@@ -358,7 +381,7 @@ program::Command ExportCommand(ExportArguments* arguments) {
         "are "
         "named, or all",
         &arguments->folder},
-       {table::kFormatOption, table::kFormatHelp, &arguments->format},
+       {table::kFormatOption, arguments->format_help, &arguments->format},
        {"--unfinished",
         "rows of slices without an end, too; their dur and self are null",
         &arguments->unfinished},
@@ -419,6 +442,26 @@ bool ExportFiles(const ExportArguments& arguments, TableFormat format) {
   return outputs.Close() && ok;
 }
 
+// Returns the problem with the options of a database, or an empty string.
+std::string DatabaseProblem(const ExportArguments& arguments) {
+  if (arguments.folder.empty() || arguments.files.size() != 1)
+    return "--format sqlite makes a database, -o, of one trace";
+  const bool has_tables =
+      std::count(arguments.wanted, arguments.wanted + kNumTables, true) != 0;
+  if (has_tables || arguments.unfinished || arguments.escape_formulas) {
+    return "--format sqlite has all tables, and slices without an end, and "
+           "takes no option for them";
+  }
+  return "";
+}
+
+// Returns false, and has printed why, if the database is not there or has not
+// all of the trace.
+bool ExportDatabase(const std::string& file, const std::string& path) {
+  TraceInput input;
+  return input.Open(file, "export") && MakeTraceDatabase(file, &input, path);
+}
+
 }  // namespace
 
 int ExportMain(int argc, char** argv) {
@@ -426,6 +469,13 @@ int ExportMain(int argc, char** argv) {
   const program::Command command = ExportCommand(&arguments);
   if (const auto exit_code = program::Parse(command, argc, argv))
     return *exit_code;
+  if (arguments.format == kSqlite) {
+    const std::string problem = DatabaseProblem(arguments);
+    if (!problem.empty())
+      return WrongUsage(command, problem);
+    return ExportDatabase(arguments.files[0], arguments.folder) ? kSuccess
+                                                                : kFailure;
+  }
   TableFormat format = TableFormat::kCsv;
   const std::string problem = ChooseTables(&arguments, &format);
   if (!problem.empty())

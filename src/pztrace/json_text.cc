@@ -3,8 +3,10 @@
 #include "src/pztrace/json_text.h"
 
 #include <math.h>
+#include <stdint.h>
 
 #include <algorithm>
+#include <charconv>
 #include <vector>
 
 #include "src/program/text.h"
@@ -163,6 +165,45 @@ size_t SizeOfString(std::string_view json) {
   return i + 1;
 }
 
+// Removes the four hexadecimal digits that |json| begins with.
+uint32_t TakeHexDigits(std::string_view* json) {
+  uint32_t value = 0;
+  const size_t size = std::min<size_t>(json->size(), 4);
+  std::from_chars(json->data(), json->data() + size, value, 16);
+  json->remove_prefix(size);
+  return value;
+}
+
+void AppendCodePoint(uint32_t code_point, std::string* text) {
+  if (code_point < 0x80) {
+    *text += static_cast<char>(code_point);
+    return;
+  }
+  const int num_later = code_point < 0x800 ? 1 : code_point < 0x10000 ? 2 : 3;
+  constexpr uint32_t kFirstBytes[] = {0, 0xc0, 0xe0, 0xf0};
+  *text +=
+      static_cast<char>(kFirstBytes[num_later] | code_point >> (6 * num_later));
+  for (int i = num_later - 1; i >= 0; --i)
+    *text += static_cast<char>(0x80 | (code_point >> (6 * i) & 0x3f));
+}
+
+// Removes the digits of an escape, and appends its character.
+void TakeUnicodeEscape(std::string_view* json, std::string* text) {
+  uint32_t code_point = TakeHexDigits(json);
+  if (code_point >= 0xd800 && code_point < 0xdc00 &&
+      json->substr(0, 2) == "\\u") {
+    std::string_view behind = json->substr(2);
+    const uint32_t low = TakeHexDigits(&behind);
+    if (low >= 0xdc00 && low < 0xe000) {
+      code_point = 0x10000 + ((code_point - 0xd800) << 10) + (low - 0xdc00);
+      *json = behind;
+    }
+  }
+  if (code_point >= 0xd800 && code_point < 0xe000)
+    code_point = 0xfffd;
+  AppendCodePoint(code_point, text);
+}
+
 struct Member {
   std::string_view name;  // The name in the text, with its quotes.
   std::string_view text;
@@ -212,6 +253,33 @@ void AppendJsonDouble(double value, std::string* json) {
   *json += '"';
   *json += program::NonFiniteName(value);
   *json += '"';
+}
+
+std::string TakeJsonString(std::string_view* json) {
+  std::string text;
+  if (json->empty() || json->front() != '"')
+    return text;
+  json->remove_prefix(1);
+  while (!json->empty()) {
+    const size_t plain = std::min(json->find_first_of("\"\\"), json->size());
+    text.append(*json, 0, plain);
+    json->remove_prefix(plain);
+    if (json->empty())
+      break;
+    const bool is_end = json->front() == '"';
+    json->remove_prefix(1);
+    if (is_end || json->empty())
+      break;
+    const char escape = json->front();
+    json->remove_prefix(1);
+    constexpr std::string_view kEscapes = "bfnrt";
+    const size_t known = kEscapes.find(escape);
+    if (escape == 'u')
+      TakeUnicodeEscape(json, &text);
+    else
+      text += known == std::string_view::npos ? escape : "\b\f\n\r\t"[known];
+  }
+  return text;
 }
 
 bool MayRepeatMembers(std::string_view members) {

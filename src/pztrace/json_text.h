@@ -26,6 +26,10 @@ void AppendJsonDouble(double value, std::string* json);
 // commas between them, have one name.
 bool MayRepeatMembers(std::string_view members);
 
+// Removes the string that |json| begins with, if it does, and returns its text.
+// A lone half of a surrogate pair becomes U+FFFD.
+std::string TakeJsonString(std::string_view* json);
+
 // Removes each member that another one of the same name follows. |json| ends in
 // members of an object with commas between them, which begin at |begin|.
 void RemoveRepeatedMembers(size_t begin, std::string* json);

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <iterator>
 #include <new>
 #include <string>
 #include <vector>
@@ -19,12 +20,65 @@ namespace {
 
 constexpr struct {
   const char* name;
+  const char* arguments;
+  const char* purpose;
   int (*main)(int argc, char** argv);
 } kCommands[] = {
-    {"record", RecordMain}, {"list", ListMain}, {"stat", StatMain},
-    {"cat", CatMain},       {"top", TopMain},   {"tasks", TasksMain},
-    {"svg", SvgMain},       {"html", HtmlMain}, {"export", ExportMain},
+    {"record", "-o FILE [options] [-- COMMAND [ARGUMENT...]]",
+     "records programs that trace", RecordMain},
+    {"list", "[options]", "prints the running programs that can be traced",
+     ListMain},
+    {"stat", "[options]", "prints how a running recording is doing", StatMain},
+    {"snapshot", "[options]", "writes what a running recorder keeps",
+     SnapshotMain},
+    {"trigger", "NAME", "has recordings that wait for it write a file",
+     TriggerMain},
+    {"recover", "[-o FILE] RECORDING",
+     "makes a trace of a flight recorder's file", RecoverMain},
+    {"cat", "[options] FILE", "prints the packets of a trace", CatMain},
+    {"cut", "[options] -o FILE TRACE", "cuts a piece out of a trace", CutMain},
+    {"merge", "-o OUTPUT FILE...", "makes one trace of several", MergeMain},
+    {"top", "[options] FILE...", "prints which slices took the most time",
+     TopMain},
+    {"diff", "[options] BEFORE AFTER...",
+     "prints what differs between two versions", DiffMain},
+    {"tasks", "[options] FILE...",
+     "prints where tasks waited, and what ran instead", TasksMain},
+    {"svg", "[options] FILE", "draws a trace as an image", SvgMain},
+    {"html", "[options] FILE", "makes a page of a trace, to zoom and to search",
+     HtmlMain},
+    {"export", "[options] FILE...", "prints events as a table, for databases",
+     ExportMain},
+    {"sql", "[options] FILE QUERY",
+     "prints what a query in SQL finds in a trace", SqlMain},
+    {"check", "[options] RULES FILE", "compares a trace with rules", CheckMain},
 };
+
+// Returns a line for each command, or two if its arguments are long.
+std::string CommandLines() {
+  constexpr size_t kColumn = 29;
+  std::string lines;
+  const auto add = [&](const std::string& usage, const char* purpose) {
+    std::string line = "  pztrace " + usage;
+    line += line.size() < kColumn ? std::string(kColumn - line.size(), ' ')
+                                  : '\n' + std::string(kColumn, ' ');
+    lines += line + purpose + '\n';
+  };
+  for (const auto& command : kCommands)
+    add(std::string(command.name) + ' ' + command.arguments, command.purpose);
+  add("help [COMMAND]", "prints this, or the options of one of them");
+  return lines;
+}
+
+std::string CommandNames() {
+  std::string names;
+  for (const auto& command : kCommands) {
+    if (&command != std::begin(kCommands))
+      names += &command + 1 == std::end(kCommands) ? " or " : ", ";
+    names += command.name;
+  }
+  return names;
+}
 
 // Makes sure that there are a standard input, output and error: otherwise the
 // trace, or a socket, would take the place of one, and messages would go there.
@@ -56,27 +110,15 @@ int Main(int argc, char** argv) {
     if (argc > 1 && strcmp(argv[1], command.name) == 0)
       return command.main(argc - 1, argv + 1);
   }
+  const std::string about =
+      "Records what programs trace, in Perfetto's format: ui.perfetto.dev "
+      "shows "
+      "it.\n\n" +
+      CommandLines();
   const program::Command command = {
       "pztrace",
       "COMMAND [options]",
-      R"(Records what programs trace, in Perfetto's format: ui.perfetto.dev shows it.
-
-  pztrace record -o FILE [options] [-- COMMAND [ARGUMENT...]]
-                             records programs that trace
-  pztrace list [options]     prints the running programs that can be traced
-  pztrace stat [options]     prints how a running recording is doing
-  pztrace cat [options] FILE prints the packets of a trace
-  pztrace top [options] FILE...
-                             prints which slices took the most time
-  pztrace tasks [options] FILE...
-                             prints where tasks waited, and what ran instead
-  pztrace svg [options] FILE draws a trace as an image
-  pztrace html [options] FILE
-                             makes a page of a trace, to zoom and to search
-  pztrace export [options] FILE...
-                             prints events as a table, for databases
-  pztrace help [COMMAND]     prints this, or the options of one of them
-)",
+      about,
       {},
       R"(The exit code is 0 if all is well, 1 after a failure, 2 for wrong usage.
 )"};
@@ -90,10 +132,7 @@ int Main(int argc, char** argv) {
   }
   if (const auto exit_code = program::Parse(command, argc, argv))
     return *exit_code;
-  return WrongUsage(
-      command,
-      "a command is missing: record, list, stat, cat, top, tasks, "
-      "svg, html or export");
+  return WrongUsage(command, "a command is missing: " + CommandNames());
 }
 
 }  // namespace

@@ -11,7 +11,9 @@
 #include <optional>
 
 #include "src/program/io.h"
+#include "src/program/text.h"
 #include "src/pztrace/command.h"
+#include "src/pztrace/flight_servers.h"
 #include "src/pztrace/program_name.h"
 #include "src/pztrace/recording_report.h"
 #include "src/pztrace/recording_session.h"
@@ -20,6 +22,7 @@
 #include "src/pztrace/recording_status.h"
 #include "src/pztrace/runtime_folder.h"
 #include "src/tracing/ipc/user_folder.h"
+#include "src/tracing/local/flight_folder.h"
 #include "src/tracing/shared_memory/out_of_memory.h"
 
 namespace pztrace {
@@ -75,43 +78,51 @@ std::string SocketFor(const RecordOptions& options,
 
 // Starts the command, or tells the user how programs find the session.
 bool InviteProducers(const RecordOptions& options,
-                     const RecordingSink& sink,
+                     bool output_is_trace,
                      const IgnoredSignals& ignored,
                      RecordingSession* session) {
   if (!options.command.empty()) {
-    return session->StartCommand(
-        options.command, sink.output().is_standard_output(), ignored.signals());
+    return session->StartCommand(options.command, output_is_trace,
+                                 ignored.signals());
   }
   fprintf(stderr, "%s=%s\n", kSocketVariable, session->socket().c_str());
   return true;
 }
 
-// |shows_status| if the terminal is not the command's.
-void RecordUntilEnd(const Interrupts& interrupts,
-                    bool shows_status,
-                    RecordingSession* session,
-                    RecordingSink* sink) {
-  RecordingStatus status([sink] { return sink->Stats(); });
+// Records, and asks the producers for the rest. Calls |run| each time, which
+// returns how many milliseconds there are until the next time. Uses |status| if
+// the terminal is not the command's.
+template <typename Run>
+void RecordUntilEnd(const RecordOptions& options,
+                    const Interrupts& interrupts,
+                    Run run,
+                    RecordingStatus status,
+                    RecordingSession* session) {
   while (interrupts.count() == 0 && session->is_recording()) {
-    uint32_t wait_ms = sink->Run();
-    if (shows_status)
+    uint32_t wait_ms = run();
+    if (options.command.empty())
       wait_ms = std::min(wait_ms, status.Run(session->service()->NowMs()));
     session->RunOnce(wait_ms);
     session->problems()->CheckHost();
   }
 }
 
-void Stop(EndTime* end, RecordingSession* session, RecordingSink* sink) {
+template <typename Run>
+void Stop(const Interrupts& interrupts,
+          EndTime* end,
+          Run run,
+          RecordingSession* session) {
+  // A terminal interrupts the command, too. Other signals are passed on here.
+  if (interrupts.count() != 0 && interrupts.last_signal() != SIGINT)
+    session->command()->Signal(interrupts.last_signal());
   session->Stop();
   while (!session->is_stopped()) {
     const uint32_t wait_ms = end->Left();
     if (wait_ms == 0)
       session->StopWaiting();
     else
-      session->RunOnce(std::min(wait_ms, sink->Run()));
+      session->RunOnce(std::min(wait_ms, run()));
   }
-  if (sink->is_out_of_memory())
-    session->problems()->OnEarlyEnd();
 }
 
 // Writes the rest of a stopped session, and reports what is in the file.
@@ -124,7 +135,8 @@ bool Finish(const RecordOptions& options,
   bool ok = false;
   const bool has_memory = protozero::RunsInMemory([&] {
     while (!sink->WriteRest()) {
-      if (end->Left() == 0)
+      // A file takes all, however large a ring is.
+      if (end->Left() == 0 && sink->output().has_kept())
         sink->GiveUp();
       session->RunOnce(0);
     }
@@ -151,6 +163,76 @@ bool WaitForCommand(const Interrupts& interrupts, RecordingSession* session) {
   return command->Finish();
 }
 
+// Writes a trace.
+bool RecordToFile(const RecordOptions& options,
+                  const std::string& folder,
+                  const std::string& socket) {
+  // A file that takes no more is an error to report, not a reason to die.
+  const IgnoredSignals ignored;
+  RecordingSession session(socket);
+  if (!session.Start(options.config))
+    return false;
+  // The file is opened only when there is something to write to it.
+  RecordingSink sink(&session, options.config.write_period_ms, options.rotation,
+                     options.compression);
+  if (!options.strings.are_empty())
+    sink.FilterStrings(options.strings);
+  if (!options.watched.rules.empty() && !sink.Watch(options.watched))
+    return false;
+  if (!sink.Open(options.output, folder))
+    return false;
+  const Interrupts interrupts(session.host());
+  if (!InviteProducers(options, sink.output().is_standard_output(), ignored,
+                       &session)) {
+    return false;
+  }
+  const auto run = [&sink] { return sink.Run(); };
+  RecordUntilEnd(options, interrupts, run,
+                 RecordingStatus([&sink] { return sink.Stats(); }), &session);
+  EndTime end(interrupts, session.service());
+  Stop(interrupts, &end, run, &session);
+  if (sink.is_out_of_memory())
+    session.problems()->OnEarlyEnd();
+  const bool is_written = Finish(options, &end, &session, &sink);
+  return WaitForCommand(interrupts, &session) && is_written;
+}
+
+// Gives programs files to write to, and writes nothing.
+bool RecordFlights(const RecordOptions& options,
+                   const std::string& folder,
+                   const std::string& socket) {
+  const IgnoredSignals ignored;
+  protozero::FlightFolder flights;
+  RecordingSession session(socket, &flights);
+  if (!session.Start(options.config))
+    return false;
+  // The folder of another recorder stays if that is running.
+  std::string error;
+  FlightServers servers(&session, &flights);
+  if (!flights.Open(options.flight_folder, options.flight_bytes,
+                    options.flight_programs, &error) ||
+      !servers.Start(folder, &error)) {
+    PrintError(kProgram, "%s", error.c_str());
+    return false;
+  }
+  const Interrupts interrupts(session.host());
+  if (!InviteProducers(options, /*output_is_trace=*/false, ignored, &session))
+    return false;
+  const auto run = [] { return UINT32_MAX; };
+  RecordUntilEnd(options, interrupts, run,
+                 RecordingStatus([&servers] { return servers.Stats(); }),
+                 &session);
+  EndTime end(interrupts, session.service());
+  Stop(interrupts, &end, run, &session);
+  const bool is_complete =
+      session.problems()->Report(options.config, session.GetStats());
+  fprintf(stderr, "%s: %s; `pztrace recover` makes a trace of it\n",
+          flights.path().c_str(),
+          program::CountOf(flights.num_taken(), "program").c_str());
+  session.Close();
+  return WaitForCommand(interrupts, &session) && is_complete;
+}
+
 }  // namespace
 
 bool Record(const RecordOptions& options) {
@@ -161,28 +243,8 @@ bool Record(const RecordOptions& options) {
     PrintError(kProgram, "%s", error.c_str());
     return false;
   }
-  // A file that takes no more is an error to report, not a reason to die.
-  const IgnoredSignals ignored;
-  RecordingSession session(socket);
-  if (!session.Start(options.config))
-    return false;
-  // The file is opened only when there is something to write to it.
-  RecordingSink sink(&session, options.config.write_period_ms,
-                     options.rotation);
-  if (!sink.Open(options.output, StatsSocket(folder, getpid())))
-    return false;
-  const Interrupts interrupts(session.host());
-  if (!InviteProducers(options, sink, ignored, &session))
-    return false;
-
-  RecordUntilEnd(interrupts, options.command.empty(), &session, &sink);
-  EndTime end(interrupts, session.service());
-  // A terminal interrupts the command, too. Other signals are passed on here.
-  if (interrupts.count() != 0 && interrupts.last_signal() != SIGINT)
-    session.command()->Signal(interrupts.last_signal());
-  Stop(&end, &session, &sink);
-  const bool is_written = Finish(options, &end, &session, &sink);
-  return WaitForCommand(interrupts, &session) && is_written;
+  return options.flight_folder.empty() ? RecordToFile(options, folder, socket)
+                                       : RecordFlights(options, folder, socket);
 }
 
 }  // namespace pztrace

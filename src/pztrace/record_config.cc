@@ -9,6 +9,11 @@
 #include <utility>
 
 #include "protozero/decode_status.h"
+#include "src/pbz/schema.h"
+#include "src/pbz/text_parser.h"
+#include "src/program/io.h"
+#include "src/pztrace/embedded_config_schema.h"
+#include "src/pztrace/program_name.h"
 #include "src/pztrace/record_config.pbzero.h"
 #include "src/tracing/ipc/messages.h"
 
@@ -57,6 +62,14 @@ bool ReadProducer(ConstBytes bytes,
   return decoder.status() == DecodeStatus::kOk;
 }
 
+bool ReadTrigger(ConstBytes bytes, protozero::TraceConfig::Trigger* trigger) {
+  const pbzero::TraceConfig_TriggerConfig_Trigger::Decoder decoder(bytes);
+  trigger->name = decoder.name().ToStdString();
+  trigger->delay_ms = decoder.stop_delay_ms();
+  trigger->max_per_day = decoder.max_per_24_h();
+  return decoder.status() == DecodeStatus::kOk;
+}
+
 // Reads each of |messages|. Returns whether all are well-formed.
 template <typename Messages, typename T>
 bool ReadAll(const Messages& messages,
@@ -69,7 +82,48 @@ bool ReadAll(const Messages& messages,
   return true;
 }
 
+bool ReadTriggers(ConstBytes bytes, protozero::TraceConfig* config) {
+  using Message = pbzero::TraceConfig_TriggerConfig;
+  using TriggerMode = protozero::TraceConfig::TriggerMode;
+  const Message::Decoder decoder(bytes);
+  switch (decoder.trigger_mode()) {
+    case Message::UNSPECIFIED:
+      break;
+    case Message::START_TRACING:
+      config->trigger_mode = TriggerMode::kStart;
+      break;
+    case Message::STOP_TRACING:
+      config->trigger_mode = TriggerMode::kStop;
+      break;
+    case Message::CLONE_SNAPSHOT:
+      config->trigger_mode = TriggerMode::kClone;
+      break;
+  }
+  config->trigger_timeout_ms = decoder.trigger_timeout_ms();
+  return ReadAll(decoder.triggers(), ReadTrigger, &config->triggers) &&
+         decoder.status() == DecodeStatus::kOk;
+}
+
 }  // namespace
+
+bool EncodeTraceConfig(const std::string& path,
+                       std::string_view text,
+                       std::string* bytes) {
+  std::string error;
+  const auto schema = pbz::Schema::Parse(kConfigSchema, &error);
+  pbz::EncodedText encoded =
+      pbz::EncodeText(text, *schema->FindMessage("pztrace.TraceConfig"));
+  if (!encoded.error.empty()) {
+    program::PrintError(kProgram, "%s:%s", path.c_str(), encoded.error.c_str());
+    return false;
+  }
+  for (const std::string& field : encoded.left_out) {
+    program::PrintError(kProgram, "%s:%s; it is left out", path.c_str(),
+                        field.c_str());
+  }
+  *bytes = std::move(encoded.bytes);
+  return true;
+}
 
 bool ParseTraceConfig(ConstBytes bytes,
                       protozero::TraceConfig* config,
@@ -78,6 +132,7 @@ bool ParseTraceConfig(ConstBytes bytes,
   if (!ReadAll(decoder.buffers(), ReadBuffer, &config->buffers) ||
       !ReadAll(decoder.data_sources(), ReadDataSource, &config->data_sources) ||
       !ReadAll(decoder.producers(), ReadProducer, &config->producers) ||
+      !ReadTriggers(decoder.trigger_config(), config) ||
       decoder.status() != DecodeStatus::kOk) {
     *error = "not a serialized TraceConfig";
     return false;
@@ -107,9 +162,27 @@ bool ParseTraceConfig(ConstBytes bytes,
     if (config->flush_period_ms == 0)
       config->flush_period_ms = config->write_period_ms;
   }
+  config->is_read_at_end = !decoder.write_into_file();
   config->raw_config =
       std::string(reinterpret_cast<const char*>(bytes.data), bytes.size);
   return true;
+}
+
+Compression ReadCompression(ConstBytes config) {
+  const pbzero::TraceConfig::Decoder decoder(config);
+  const pbzero::TraceConfig_CompressionConfig::Decoder codecs(
+      decoder.compression());
+  if (codecs.has_zstd()) {
+    const pbzero::TraceConfig_CompressionConfig_Zstd::Decoder zstd(
+        codecs.zstd());
+    return {FindCodec("zstd"), zstd.level()};
+  }
+  if (codecs.has_deflate() ||
+      decoder.compression_type() ==
+          pbzero::TraceConfig::COMPRESSION_TYPE_DEFLATE) {
+    return {FindCodec("deflate"), 0};
+  }
+  return {};
 }
 
 }  // namespace pztrace

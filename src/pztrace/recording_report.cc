@@ -2,6 +2,7 @@
 
 #include "src/pztrace/recording_report.h"
 
+#include <stdint.h>
 #include <stdio.h>
 
 #include <string>
@@ -15,27 +16,42 @@ namespace pztrace {
 
 namespace {
 
+std::string SecondsOf(uint32_t milliseconds) {
+  char text[32];
+  snprintf(text, sizeof(text), "%.1f s", milliseconds / 1000.0);
+  return text;
+}
+
+// Returns how many writers and producers there were.
+std::string WritersText(const protozero::TraceStats& stats,
+                        bool counts_packets) {
+  return (counts_packets ? std::to_string(stats.packets_read()) + " of them "
+                         : std::string()) +
+         "of " + CountOf(stats.writers_seen(), "writer") + " in " +
+         CountOf(stats.producers_seen, "producer");
+}
+
 void PrintSummary(const TraceOutput& file,
                   const protozero::TraceStats& stats,
                   const Completeness& completeness) {
-  // If the file lacks packets, some of these may be the service's.
-  const std::string of_writers =
-      file.packets_lost() == 0
-          ? std::to_string(stats.packets_read()) + " of them "
-          : std::string();
   const std::string name =
       file.num_files() == 1
           ? file.name()
           : file.name() + ": " + CountOf(file.num_files(), "file");
-  fprintf(stderr, "%s: %s, %s, %sof %s in %s, %s\n", name.c_str(),
+  // If the file lacks packets, some of these may be the service's.
+  fprintf(stderr, "%s: %s, %s, %s, %s\n", name.c_str(),
           CountOf(file.bytes(), "byte").c_str(),
-          CountOf(file.packets(), "packet").c_str(), of_writers.c_str(),
-          CountOf(stats.writers_seen(), "writer").c_str(),
-          CountOf(stats.producers_seen, "producer").c_str(),
+          CountOf(file.packets(), "packet").c_str(),
+          WritersText(stats, file.packets_lost() == 0).c_str(),
           completeness.Text().c_str());
 }
 
 }  // namespace
+
+std::string SummaryText(const protozero::TraceStats& stats) {
+  return WritersText(stats, /*counts_packets=*/true) + ", " +
+         Completeness(stats).Text();
+}
 
 bool ReportRecording(const RecordOptions& options,
                      const protozero::TraceStats& stats,
@@ -61,8 +77,16 @@ bool ReportRecording(const RecordOptions& options,
   completeness.AddNotWritten(file.packets_lost());
   if (!problem.empty())
     completeness.AddProblem(problem);
+  if (stats.ring_ms_kept != 0) {
+    completeness.AddProblem("--size has room only for the last " +
+                            SecondsOf(stats.ring_ms_kept) + " of " +
+                            SecondsOf(options.config.ring_ms));
+  }
   PrintSummary(file, stats, completeness);
-  return ok && (completeness.is_complete() || !options.fails_on_loss);
+  const bool is_complete = options.config.is_read_at_end
+                               ? completeness.is_complete_ring()
+                               : completeness.is_complete();
+  return ok && (is_complete || !options.fails_on_loss);
 }
 
 }  // namespace pztrace

@@ -15,16 +15,19 @@ using program::PrintError;
 using protozero::ServiceHost;
 using protozero::TracingService;
 
-ServiceHost::Options OptionsFor(const std::string& socket) {
+ServiceHost::Options OptionsFor(const std::string& socket,
+                                protozero::FlightSource* flight_source) {
   ServiceHost::Options options;
   options.socket = socket;
+  options.flight_source = flight_source;
   return options;
 }
 
 }  // namespace
 
-RecordingSession::RecordingSession(const std::string& socket)
-    : problems_(&host_), host_(&service_, OptionsFor(socket)) {}
+RecordingSession::RecordingSession(const std::string& socket,
+                                   protozero::FlightSource* flight_source)
+    : problems_(&host_), host_(&service_, OptionsFor(socket, flight_source)) {}
 
 bool RecordingSession::Start(protozero::TraceConfig config) {
   std::string error;
@@ -44,7 +47,7 @@ bool RecordingSession::Start(protozero::TraceConfig config) {
       });
   // The service does not write by itself: the sink reads with this period.
   config.write_period_ms = 0;
-  id_ = service_.StartTracing(config, &problems_, &error);
+  id_ = service_.StartTracing(config, this, &error);
   if (id_ == 0) {
     PrintError(kProgram, "the configuration is not valid: %s", error.c_str());
     return false;

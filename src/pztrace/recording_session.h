@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "protozero/tracing/service_host.h"
@@ -20,10 +21,12 @@ namespace pztrace {
 // The source of a recording's packets: a tracing session, the service that it
 // is in, the socket that producers connect to, and the command that is one of
 // them. It writes nothing: see RecordingSink.
-class RecordingSession {
+class RecordingSession : private protozero::TracingService::Consumer {
  public:
-  // |socket| is a path, or '@' and a name.
-  explicit RecordingSession(const std::string& socket);
+  // |socket| is a path, or '@' and a name. |flight_source| may be null, see
+  // ServiceHost::Options; REQUIRES: it outlives this.
+  explicit RecordingSession(const std::string& socket,
+                            protozero::FlightSource* flight_source = nullptr);
 
   RecordingSession(const RecordingSession&) = delete;
   RecordingSession& operator=(const RecordingSession&) = delete;
@@ -50,6 +53,9 @@ class RecordingSession {
   bool is_recording();
   // Returns true if nothing can follow what is in the buffers.
   bool is_stopped() const;
+  // Returns whether a trigger has asked for a copy of the session since the
+  // last call.
+  bool TakeTrigger() { return std::exchange(is_triggered_, false); }
   // Throws std::bad_alloc if there is no memory.
   protozero::TraceStats GetStats() const { return service_.GetStats(id_); }
 
@@ -62,6 +68,18 @@ class RecordingSession {
   Command* command() { return &command_; }
 
  private:
+  // TracingService::Consumer:
+  void OnProducerWithoutMemory(
+      protozero::TracingSessionID id,
+      const protozero::TracingService::ProducerInfo& producer,
+      const std::string& reason) override {
+    problems_.OnProducerWithoutMemory(id, producer, reason);
+  }
+  void OnCloneTrigger(protozero::TracingSessionID,
+                      const std::string&) override {
+    is_triggered_ = true;
+  }
+
   // The first members: the service tells them of producers until its end.
   ProducerProblems problems_;
   ProgramOffers offers_;
@@ -70,6 +88,7 @@ class RecordingSession {
   protozero::TracingSessionID id_ = 0;
   Command command_;
   bool has_command_ = false;
+  bool is_triggered_ = false;
 };
 
 }  // namespace pztrace

@@ -2,10 +2,14 @@
 
 #include "src/pztrace/recording_sink.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <string>
 
 #include "src/program/io.h"
 #include "src/pztrace/program_name.h"
+#include "src/pztrace/runtime_folder.h"
 
 namespace pztrace {
 
@@ -13,20 +17,43 @@ using protozero::TracingService;
 
 RecordingSink::RecordingSink(RecordingSession* session,
                              uint32_t period_ms,
-                             const Rotation& rotation)
+                             const Rotation& rotation,
+                             const Compression& compression)
     : session_(session),
+      period_ms_(period_ms),
       rotation_(rotation),
+      output_(compression),
       drain_(session->service(), session->id(), &output_, period_ms),
       rotator_(rotation, session->service(), session->id(), &drain_, &output_),
-      stats_server_([this] { return SerializeStats(Stats()); }) {}
+      triggered_(session, rotation.keep, compression),
+      stats_server_([this](SocketServer::Client* client) {
+        const std::string bytes = SerializeStats(Stats());
+        client->Send(bytes.data(), bytes.size());
+      }),
+      snapshot_server_(session) {}
 
-bool RecordingSink::Open(const std::string& path,
-                         const std::string& stats_socket) {
+void RecordingSink::FilterStrings(const StringFilter::Patterns& patterns) {
+  filter_.emplace(patterns);
+  output_.SetFilter(&*filter_);
+  triggered_.SetFilter(&*filter_);
+  snapshot_server_.SetFilter(&*filter_);
+}
+
+bool RecordingSink::Watch(const WatchedRules& rules) {
+  watcher_.emplace(session_->service(), rules, filter_ ? &*filter_ : nullptr);
+  return watcher_->Start(session_->id());
+}
+
+bool RecordingSink::Open(const std::string& path, const std::string& folder) {
   if (!output_.Open(path, rotation_))
     return false;
+  triggered_.SetPath(path);
   start_ms_ = session_->service()->NowMs();
+  const std::string file_so_far = period_ms_ == 0 ? "" : output_.name();
   std::string error;
-  if (!stats_server_.Start(stats_socket, &error)) {
+  if (!stats_server_.Start(StatsSocket(folder, getpid()), &error) ||
+      !snapshot_server_.Start(SnapshotSocket(folder, getpid()), file_so_far,
+                              &error)) {
     program::PrintError(kProgram, "%s", error.c_str());
     return false;
   }
@@ -34,11 +61,27 @@ bool RecordingSink::Open(const std::string& path,
 }
 
 uint32_t RecordingSink::Run() {
+  uint32_t wait_ms = UINT32_MAX;
   // A session that stops gets no further file.
-  const bool may_rotate =
-      session_->service()->GetState(session_->id()) < TracingService::kStopping;
-  const uint32_t wait_ms = may_rotate ? rotator_.Run() : UINT32_MAX;
-  return std::min(wait_ms, drain_.Run());
+  if (session_->service()->GetState(session_->id()) <
+      TracingService::kStopping) {
+    wait_ms = rotator_.Run();
+    if (watcher_.has_value())
+      wait_ms = std::min(wait_ms, watcher_->Run());
+  }
+  return std::min({wait_ms, drain_.Run(), triggered_.Run()});
+}
+
+bool RecordingSink::WriteRest() {
+  if (triggered_.is_busy())
+    triggered_.Run();
+  return drain_.ReadSome() && !triggered_.is_busy();
+}
+
+void RecordingSink::Close() {
+  if (watcher_.has_value())
+    watcher_->ReportLosses();
+  output_.Close();
 }
 
 RecordingStats RecordingSink::Stats() const {

@@ -5,19 +5,25 @@
 
 #include <stdint.h>
 
+#include <optional>
 #include <string>
 
 #include "src/pztrace/file_rotator.h"
 #include "src/pztrace/recording_session.h"
+#include "src/pztrace/rule_watcher.h"
 #include "src/pztrace/session_stats.h"
+#include "src/pztrace/snapshot.h"
+#include "src/pztrace/socket_server.h"
+#include "src/pztrace/string_filter.h"
 #include "src/pztrace/trace_drain.h"
 #include "src/pztrace/trace_output.h"
+#include "src/pztrace/triggered_files.h"
 
 namespace pztrace {
 
 // Takes the packets out of a session and writes them to files. Begins the next
-// file when it is time, and tells `pztrace stat` how far it is. Packets go one
-// way:
+// file when it is time, tells `pztrace stat` how far it is, and gives `pztrace
+// snapshot` a copy. Packets go one way:
 //
 //   RecordingSession ---TraceDrain---> TraceOutput ---> TraceFile
 class RecordingSink {
@@ -26,24 +32,32 @@ class RecordingSink {
   // outlives it. If Run() was called, the session is closed before this ends.
   RecordingSink(RecordingSession* session,
                 uint32_t period_ms,
-                const Rotation& rotation);
+                const Rotation& rotation,
+                const Compression& compression);
 
   RecordingSink(const RecordingSink&) = delete;
   RecordingSink& operator=(const RecordingSink&) = delete;
 
-  // Opens the file |path|, "-" for the standard output, and the socket of the
-  // statistics. Returns false, and has printed why, if that is not possible.
-  bool Open(const std::string& path, const std::string& stats_socket);
+  // Leaves these texts out of all files and snapshots. Call it before Open().
+  void FilterStrings(const StringFilter::Patterns& patterns);
+  // Writes a file when the session records what a rule names. Call it before
+  // the first producer connects. Returns false, and has printed why, if that is
+  // not possible.
+  bool Watch(const WatchedRules& rules);
+  // Opens the file |path|, "-" for the standard output, and the sockets of
+  // statistics and snapshots in |folder|. Returns false, and has printed why,
+  // if that is not possible.
+  bool Open(const std::string& path, const std::string& folder);
   // To be called between two calls of the host. Stops the session if it cannot
   // go on. Returns how many milliseconds the host may wait, UINT32_MAX for any
   // time.
   uint32_t Run();
   // Writes a part of what there is. Returns whether that was all. REQUIRES: the
   // session is stopped.
-  bool WriteRest() { return drain_.ReadSome(); }
+  bool WriteRest();
   // Counts what the file has not taken yet, and what may follow, as lost.
   void GiveUp() { output_.GiveUp(); }
-  void Close() { output_.Close(); }
+  void Close();
 
   const TraceOutput& output() const { return output_; }
   // Returns the current statistics. Any thread may call it.
@@ -53,13 +67,18 @@ class RecordingSink {
 
  private:
   RecordingSession* const session_;
+  const uint32_t period_ms_;
   const Rotation rotation_;
+  std::optional<StringFilter> filter_;
   TraceOutput output_;
   TraceDrain drain_;
   FileRotator rotator_;
+  TriggeredFiles triggered_;
+  std::optional<RuleWatcher> watcher_;
   uint64_t start_ms_ = 0;
-  // The last member: its thread reads the others.
-  StatsServer stats_server_;
+  // The last members: their threads read the others.
+  SocketServer stats_server_;
+  SnapshotServer snapshot_server_;
 };
 
 }  // namespace pztrace

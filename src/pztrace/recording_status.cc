@@ -79,11 +79,13 @@ uint32_t RecordingStatus::Run(uint64_t now_ms) {
     return static_cast<uint32_t>(next_ms_ - now_ms);
   next_ms_ = now_ms + kPeriodMs;
   const RecordingStats stats = get_stats_();
-  if (is_terminal_)
+  if (is_terminal_) {
     ShowLine(stats, now_ms);
-  else
-    PrintChanges(stats);
-  return kPeriodMs;
+    return kPeriodMs;
+  }
+  PrintChanges(stats);
+  // Without a program that comes or goes, there is nothing to say.
+  return UINT32_MAX;
 }
 
 void RecordingStatus::ShowLine(const RecordingStats& stats, uint64_t now_ms) {

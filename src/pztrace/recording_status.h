@@ -27,7 +27,7 @@ class RecordingStatus {
   RecordingStatus& operator=(const RecordingStatus&) = delete;
 
   // Says what is new, if it is time. Returns the milliseconds until it is time
-  // again.
+  // again; UINT32_MAX if that is when the host has served a program.
   uint32_t Run(uint64_t now_ms);
 
  private:

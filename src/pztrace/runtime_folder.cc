@@ -44,6 +44,10 @@ std::string StatsSocket(const std::string& folder, pid_t pid) {
   return folder + "/" + std::to_string(pid) + std::string(kStatsSuffix);
 }
 
+std::string SnapshotSocket(const std::string& folder, pid_t pid) {
+  return folder + "/" + std::to_string(pid) + ".snapshots";
+}
+
 std::vector<pid_t> FindRecorders(const std::string& folder) {
   std::vector<pid_t> pids;
   const std::unique_ptr<DIR, CloseFolder> dir(opendir(folder.c_str()));

@@ -11,7 +11,7 @@
 namespace pztrace {
 
 // The sockets of `pztrace record` in the folder of protozero::UserFolder(),
-// where `pztrace stat` and `pztrace list` find them.
+// where `pztrace stat`, `list` and `snapshot` find them.
 
 // Returns |path| in a form that is right in any folder. Keeps one that begins
 // with '@', which is no path. Returns an empty one, and says why, if the
@@ -21,6 +21,7 @@ std::string AbsolutePath(const std::string& path, std::string* error);
 // Return the sockets of the process |pid|, which records.
 std::string ProducerSocket(const std::string& folder, pid_t pid);
 std::string StatsSocket(const std::string& folder, pid_t pid);
+std::string SnapshotSocket(const std::string& folder, pid_t pid);
 
 // Returns the processes that have a socket for statistics. They may have died.
 std::vector<pid_t> FindRecorders(const std::string& folder);

@@ -2,37 +2,35 @@
 
 #include "src/pztrace/session_stats.h"
 
-#include <errno.h>
 #include <inttypes.h>
-#include <poll.h>
 #include <stddef.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <map>
-#include <utility>
+#include <vector>
 
 #include "protozero/decode_status.h"
 #include "protozero/scattered_heap_buffer.h"
+#include "src/program/io.h"
 #include "src/program/text.h"
 #include "src/pztrace/completeness.h"
+#include "src/pztrace/program_name.h"
+#include "src/pztrace/runtime_folder.h"
 #include "src/pztrace/session_stats.pbzero.h"
 #include "src/pztrace/shown_name.h"
-#include "src/tracing/shared_memory/out_of_memory.h"
+#include "src/pztrace/socket_server.h"
+#include "src/tracing/ipc/user_folder.h"
 
 namespace pztrace {
 
 namespace {
 
 using protozero::ConstBytes;
-using protozero::SocketStatus;
 
-// The limit for an answer, and for the time until the reader takes it.
+// The limit for an answer.
 constexpr int kTimeoutMs = 5000;
-// The pause after a failure that would come again at once.
-constexpr int kPauseMs = 100;
 // The limit of statistics. Those of TraceStats::kMaxWriters writers, and of as
 // many producers as possible, are smaller.
 constexpr size_t kMaxStatsSize = 4 * 1024 * 1024;
@@ -43,25 +41,6 @@ uint64_t PacketsNotLost(uint64_t begun, const protozero::PacketLosses& lost) {
   return begun - std::min(begun, lost.total());
 }
 
-void Pause() {
-  const timespec pause{0, 1000000L * kPauseMs};
-  nanosleep(&pause, nullptr);
-}
-
-// Waits until |fd| is ready, or the time is up, or |other_fd| is readable.
-// Returns true if only |fd| is ready.
-bool WaitFor(int fd, short events, int other_fd) {
-  pollfd fds[] = {{fd, events, 0}, {other_fd, POLLIN, 0}};
-  int ready;
-  do {
-    ready = poll(fds, 2, kTimeoutMs);
-  } while (ready < 0 && errno == EINTR);
-  // Without memory, it is of no use to ask again at once.
-  if (ready < 0)
-    Pause();
-  return ready > 0 && fds[1].revents == 0;
-}
-
 }  // namespace
 
 std::string SerializeStats(const RecordingStats& stats) {
@@ -69,6 +48,8 @@ std::string SerializeStats(const RecordingStats& stats) {
   message->set_file(stats.file);
   message->set_file_bytes(stats.file_bytes);
   message->set_elapsed_ms(stats.elapsed_ms);
+  if (stats.kept_ns != 0)
+    message->set_kept_ns(stats.kept_ns);
   for (const protozero::TraceProducerStats& producer : stats.trace.producers) {
     auto* entry = message->add_producers();
     entry->set_id(producer.producer_id);
@@ -104,9 +85,14 @@ bool PrintStats(ConstBytes bytes, FILE* out) {
   const pbzero::Stats::Decoder stats(bytes);
   if (stats.status() != protozero::DecodeStatus::kOk)
     return false;
-  fprintf(out, "%s: %" PRIu64 " bytes after %.1f s\n\n",
+  fprintf(out, "%s: %" PRIu64 " bytes after %.1f s",
           Escaped(stats.file().ToStdStringView()).c_str(), stats.file_bytes(),
           static_cast<double>(stats.elapsed_ms()) / 1000);
+  if (stats.has_kept_ns()) {
+    fprintf(out, ", with the last %.1f s",
+            static_cast<double>(stats.kept_ns()) / 1e9);
+  }
+  fputs("\n\n", out);
 
   std::map<uint32_t, std::string> names;
   for (const ConstBytes producer_bytes : stats.producers()) {
@@ -163,84 +149,48 @@ bool ReadOffers(const std::string& bytes, std::string* text) {
   return true;
 }
 
-StatsServer::StatsServer(std::function<std::string()> serialize)
-    : serialize_(std::move(serialize)) {}
-
-StatsServer::~StatsServer() {
-  if (thread_.is_started()) {
-    stops_ = true;
-    wakeup_.Notify();
-    thread_.Join();
-  }
-  if (listening_.is_valid())
-    unlink(socket_.c_str());
-}
-
-bool StatsServer::Start(const std::string& socket, std::string* error) {
-  socket_ = socket;
-  listening_ = protozero::ListenOnUnixSocket(socket, error);
-  if (!listening_.is_valid())
-    return false;
-  const int failure = thread_.Start<&StatsServer::Run>(this);
-  if (failure != 0)
-    *error = std::string("cannot start a thread: ") + strerror(failure);
-  return failure == 0;
-}
-
-void StatsServer::Run() {
-  while (!stops_) {
-    WaitFor(listening_.get(), POLLIN, wakeup_.fd());
-    const protozero::ScopedFd connection =
-        protozero::AcceptConnection(listening_.get());
-    if (!connection.is_valid()) {
-      // The process may have too many descriptors. A client that waits to be
-      // accepted goes on waiting, so without a pause this loop would be busy.
-      pollfd pause{wakeup_.fd(), POLLIN, 0};
-      poll(&pause, 1, kPauseMs);
-      continue;
-    }
-    // Without memory, the statistics are empty.
-    std::string bytes;
-    protozero::RunsInMemory([&] { bytes = serialize_(); });
-    const uint8_t* data = reinterpret_cast<const uint8_t*>(bytes.data());
-    size_t rest = bytes.size();
-    SocketStatus status = SocketStatus::kOk;
-    while (rest != 0 && status != SocketStatus::kClosed) {
-      size_t sent = 0;
-      status = protozero::SendToSocket(connection.get(), data, rest, -1, &sent);
-      data += sent;
-      rest -= sent;
-      if (status == SocketStatus::kWouldBlock &&
-          !WaitFor(connection.get(), POLLOUT, wakeup_.fd()))
-        break;
-    }
-  }
-}
-
 bool FetchStats(const std::string& socket,
                 std::string* bytes,
                 std::string* error) {
-  const protozero::ScopedFd connection =
-      protozero::ConnectToUnixSocket(socket, error);
-  if (!connection.is_valid())
-    return false;
   bytes->clear();
-  uint8_t block[1 << 16];
-  for (;;) {
-    size_t received = 0;
-    protozero::ScopedFd unwanted;
-    const SocketStatus status = protozero::ReceiveFromSocket(
-        connection.get(), block, sizeof(block), &received, &unwanted);
-    bytes->append(reinterpret_cast<const char*>(block), received);
-    if (status == SocketStatus::kClosed)
-      return true;
-    if (bytes->size() > kMaxStatsSize ||
-        (status == SocketStatus::kWouldBlock &&
-         !WaitFor(connection.get(), POLLIN, -1))) {
-      *error = "no answer";
-      return false;
+  const auto append = [bytes](const uint8_t* data, size_t size) {
+    bytes->append(reinterpret_cast<const char*>(data), size);
+    return bytes->size() <= kMaxStatsSize;
+  };
+  return Ask(socket, kTimeoutMs, append, error);
+}
+
+pid_t FindRecorder(pid_t wanted, std::string* folder) {
+  std::string error;
+  *folder = protozero::UserFolder(&error);
+  if (folder->empty()) {
+    program::PrintError(kProgram, "%s", error.c_str());
+    return 0;
+  }
+  if (wanted != 0)
+    return wanted;
+  std::vector<pid_t> pids;
+  for (const pid_t pid : FindRecorders(*folder)) {
+    std::string unused;
+    // A recorder that was killed has left its sockets behind.
+    if (FetchStats(StatsSocket(*folder, pid), &unused, &unused)) {
+      pids.push_back(pid);
+    } else {
+      unlink(StatsSocket(*folder, pid).c_str());
+      unlink(SnapshotSocket(*folder, pid).c_str());
+      unlink(ProducerSocket(*folder, pid).c_str());
     }
   }
+  if (pids.size() == 1)
+    return pids[0];
+  if (pids.empty()) {
+    program::PrintError(kProgram, "no pztrace record is running");
+  } else {
+    program::PrintError(kProgram,
+                        "several recordings are running: --pid %d, --pid %d",
+                        static_cast<int>(pids[0]), static_cast<int>(pids[1]));
+  }
+  return 0;
 }
 
 }  // namespace pztrace

@@ -5,15 +5,12 @@
 
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/types.h>
 
-#include <atomic>
-#include <functional>
 #include <string>
 
 #include "protozero/const_bytes.h"
 #include "protozero/tracing/trace_stats.h"
-#include "src/tracing/ipc/background_thread.h"
-#include "src/tracing/ipc/unix_socket.h"
 
 namespace pztrace {
 
@@ -23,6 +20,8 @@ struct RecordingStats {
   uint64_t file_bytes = 0;
   uint64_t packets_not_written = 0;
   uint64_t elapsed_ms = 0;
+  // The time from the oldest event that a flight recorder has to the last one.
+  uint64_t kept_ns = 0;
   protozero::TraceStats trace;
   // The text of ProgramOffers::Text().
   std::string offers;
@@ -39,35 +38,15 @@ bool PrintStats(protozero::ConstBytes bytes, FILE* out);
 // that may be printed. Returns false if |bytes| are something else.
 bool ReadOffers(const std::string& bytes, std::string* text);
 
-// Sends the current statistics to everybody who connects to a socket.
-class StatsServer {
- public:
-  // |serialize| is called on a thread of the server's own.
-  explicit StatsServer(std::function<std::string()> serialize);
-  ~StatsServer();
-
-  StatsServer(const StatsServer&) = delete;
-  StatsServer& operator=(const StatsServer&) = delete;
-
-  // Returns false, and says why, if it cannot have the socket.
-  bool Start(const std::string& socket, std::string* error);
-
- private:
-  void Run();
-
-  const std::function<std::string()> serialize_;
-  std::string socket_;
-  protozero::ScopedFd listening_;
-  protozero::WakeupFd wakeup_;
-  std::atomic<bool> stops_{false};
-  protozero::BackgroundThread thread_;
-};
-
-// Asks a StatsServer. Returns false, and says why, if there is no answer in
-// time.
+// Asks a recorder. Returns false, and says why, if there is no answer in time.
 bool FetchStats(const std::string& socket,
                 std::string* bytes,
                 std::string* error);
+
+// Finds the folder of recordings' sockets, and the recording of the process
+// |wanted|, or the only one if that is 0. Returns 0, and has printed why, if
+// there is no such folder, no recording, or if there are several.
+pid_t FindRecorder(pid_t wanted, std::string* folder);
 
 }  // namespace pztrace
 

@@ -5,10 +5,8 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <string>
-#include <vector>
 
 #include "protozero/const_bytes.h"
 #include "src/program/command_line.h"
@@ -18,7 +16,6 @@
 #include "src/pztrace/quantities.h"
 #include "src/pztrace/runtime_folder.h"
 #include "src/pztrace/session_stats.h"
-#include "src/tracing/ipc/user_folder.h"
 
 namespace pztrace {
 
@@ -27,31 +24,6 @@ using program::kSuccess;
 using program::PrintError;
 
 namespace {
-
-// Finds the only recording. Returns 0, and has printed why, if there is none or
-// if there are several.
-pid_t FindRecorder(const std::string& folder) {
-  std::vector<pid_t> pids;
-  for (const pid_t pid : FindRecorders(folder)) {
-    std::string unused;
-    // A recorder that was killed has left its sockets behind.
-    if (FetchStats(StatsSocket(folder, pid), &unused, &unused)) {
-      pids.push_back(pid);
-    } else {
-      unlink(StatsSocket(folder, pid).c_str());
-      unlink(ProducerSocket(folder, pid).c_str());
-    }
-  }
-  if (pids.size() == 1)
-    return pids[0];
-  if (pids.empty()) {
-    PrintError(kProgram, "no pztrace record is running");
-  } else {
-    PrintError(kProgram, "several recordings are running: --pid %d, --pid %d",
-               static_cast<int>(pids[0]), static_cast<int>(pids[1]));
-  }
-  return 0;
-}
 
 // Prints statistics. Returns false, and has printed why, if |bytes| are none.
 bool Print(const std::string& bytes, pid_t pid) {
@@ -98,19 +70,13 @@ int StatMain(int argc, char** argv) {
   if (wanted_pid > INT32_MAX)
     return WrongUsage(command, "--pid takes the number of a process");
 
-  std::string error;
-  const std::string folder = protozero::UserFolder(&error);
-  if (folder.empty()) {
-    PrintError(kProgram, "%s", error.c_str());
-    return kFailure;
-  }
-  pid_t pid = static_cast<pid_t>(wanted_pid);
-  if (pid == 0)
-    pid = FindRecorder(folder);
+  std::string folder;
+  const pid_t pid = FindRecorder(static_cast<pid_t>(wanted_pid), &folder);
   if (pid == 0)
     return kFailure;
   for (bool is_first = true;; is_first = false) {
     std::string bytes;
+    std::string error;
     const bool is_answered =
         FetchStats(StatsSocket(folder, pid), &bytes, &error);
     // With an interval, the end of the recording is the end of the work. A

@@ -191,9 +191,7 @@ void WriteTask(const TaskTimeline& timeline,
 
 std::vector<Column> TaskColumns() {
   using Type = Column::Type;
-  return {{"host", Type::kText},      {"file", Type::kText},
-          {"process", Type::kText},   {"pid", Type::kInt64},
-          {"task", Type::kUint64},    {"name", Type::kText},
+  return {{"task", Type::kUint64},    {"name", Type::kText},
           {"place", Type::kText},     {"source", Type::kText},
           {"line", Type::kUint64},    {"parent", Type::kUint64},
           {"request", Type::kText},   {"ts", Type::kUint64},
@@ -207,8 +205,7 @@ std::vector<Column> TaskColumns() {
 
 void WriteTasks(const TaskTimeline& timeline,
                 const TimelineReader& reader,
-                const std::string& host,
-                const std::string& file,
+                const std::function<void(const TrackInfo&)>& begin_row,
                 RowWriter* rows) {
   std::vector<TrackInfo> processes;
   for (const uint64_t track : timeline.processes())
@@ -227,8 +224,7 @@ void WriteTasks(const TaskTimeline& timeline,
   });
   for (const uint32_t i : order) {
     const TaskTimeline::Task& task = timeline.tasks()[i];
-    rows->Text(host);
-    BeginRow(file, processes[task.process], rows);
+    begin_row(processes[task.process]);
     WriteTask(timeline, reader, task, rows);
   }
 }

@@ -3,6 +3,7 @@
 #ifndef SRC_PZTRACE_TASK_ROWS_H_
 #define SRC_PZTRACE_TASK_ROWS_H_
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -16,12 +17,12 @@
 
 namespace pztrace {
 
-// A row for each task.
+// A row for each task. Before the cells of TaskColumns(), |begin_row| writes
+// those that say which process it is of.
 std::vector<table::Column> TaskColumns();
 void WriteTasks(const TaskTimeline& timeline,
                 const TimelineReader& reader,
-                const std::string& host,
-                const std::string& file,
+                const std::function<void(const TrackInfo& process)>& begin_row,
                 table::RowWriter* rows);
 
 // A row for each place where tasks are spawned.

@@ -4,13 +4,10 @@
 
 #include <inttypes.h>
 
-#include <optional>
-
 #include "protozero/const_bytes.h"
 #include "src/pbz/extended_schema.h"
 #include "src/pbz/field_stream.h"
 #include "src/program/io.h"
-#include "src/pztrace/inflate.h"
 #include "src/pztrace/program_name.h"
 #include "src/pztrace/shown_name.h"
 #include "src/pztrace/track_rows.h"
@@ -19,23 +16,12 @@ namespace pztrace {
 
 using protozero::ConstBytes;
 
-bool ReadTimeline(const std::string& file_name,
-                  TraceInput* input,
-                  TimelineReader* reader,
-                  bool reads_ahead) {
-  pbz::FieldStream& stream = input->stream();
+bool ReadTrace(const std::string& file_name,
+               TraceInput* input,
+               protozero::TraceReader* reader) {
+  TraceStream& stream = input->stream();
   pbz::FieldStream::Run run;
   bool ok = true;
-  std::optional<pbz::ExtendedSchema> schema;
-  if (reads_ahead) {
-    reader->set_schema(&schema.emplace());
-    // A pipe can be read only once.
-    if (stream.Restart()) {
-      while (stream.Next(&run))
-        reader->ReadAhead(ConstBytes(run.data, run.size));
-      stream.Restart();
-    }
-  }
   while (stream.Next(&run)) {
     if (!reader->Read(ConstBytes(run.data, run.size))) {
       program::PrintError(kProgram,
@@ -46,14 +32,33 @@ bool ReadTimeline(const std::string& file_name,
     }
   }
   reader->Finish();
-  reader->set_schema(nullptr);
-  if (schema)
-    schema->ReportUnused(kProgram, program::DisplayName(file_name));
   if (!stream.error().empty()) {
     program::PrintError(kProgram, "%s: %s", program::DisplayName(file_name),
                         stream.error().c_str());
     ok = false;
   }
+  return stream.ReportUnread(program::DisplayName(file_name)) && ok;
+}
+
+bool ReadTimeline(const std::string& file_name,
+                  TraceInput* input,
+                  TimelineReader* reader,
+                  bool reads_ahead) {
+  if (!reads_ahead)
+    return ReadTrace(file_name, input, reader);
+  pbz::ExtendedSchema schema;
+  reader->set_schema(&schema);
+  // A pipe can be read only once.
+  TraceStream& stream = input->stream();
+  if (stream.Restart()) {
+    pbz::FieldStream::Run run;
+    while (stream.Next(&run))
+      reader->ReadAhead(ConstBytes(run.data, run.size));
+    stream.Restart();
+  }
+  const bool ok = ReadTrace(file_name, input, reader);
+  reader->set_schema(nullptr);
+  schema.ReportUnused(kProgram, program::DisplayName(file_name));
   return ok;
 }
 
@@ -98,11 +103,8 @@ std::vector<std::string> OmissionsOf(const TimelineReader& reader) {
       "refer to others from before the trace");
   add(reader.skipped_by_loss(), "packet", "is of no use, since others are lost",
       "are of no use, since others are lost");
-  for (const auto& [what, count] : reader.unread()) {
-    const bool needs_zlib = what == "compressed packets" && !CanInflate();
-    lines.push_back(std::to_string(count) + " " + what + ": not read" +
-                    (needs_zlib ? ", for this build has no zlib" : ""));
-  }
+  for (const auto& [what, count] : reader.unread())
+    lines.push_back(std::to_string(count) + " " + what + ": not read");
   return lines;
 }
 

@@ -16,10 +16,14 @@
 namespace pztrace {
 
 // Gives the whole |input|, which is called |file_name|, to |reader|. Returns
-// false, and has printed why, if that did not work, or the trace is damaged. If
-// it |reads_ahead|, it reads a file twice: then details of events have the
-// extensions that the file describes anywhere, and tracks have their last
-// names.
+// false, and has printed why, if that did not work, or the trace is damaged.
+bool ReadTrace(const std::string& file_name,
+               TraceInput* input,
+               protozero::TraceReader* reader);
+
+// Does the same. If it |reads_ahead|, it reads a file twice: then details of
+// events have the extensions that the file describes anywhere, and tracks have
+// their last names.
 bool ReadTimeline(const std::string& file_name,
                   TraceInput* input,
                   TimelineReader* reader,

@@ -19,8 +19,6 @@ namespace pztrace {
 
 namespace {
 
-constexpr std::string_view kPlaceOfTrace = "@TRACE@";
-
 // A list of numbers, as JSON. A list of zeros is not written.
 class NumberList {
  public:
@@ -331,22 +329,7 @@ std::string MakePage(const TimelineReader& reader,
   const std::string json =
       Page(reader, options, rows)
           .Json(options.title, completeness.is_complete(), notes, all);
-
-  const std::string_view frame(
-      reinterpret_cast<const char*>(kTimelinePage.data), kTimelinePage.size);
-  const size_t place = frame.find(kPlaceOfTrace);
-  std::string page(frame.substr(0, place));
-  page.reserve(frame.size() + json.size());
-  for (const char letter : json) {
-    // So nothing in the trace ends the element, or begins another one. In JSON,
-    // this letter is only in strings.
-    if (letter == '<')
-      page += "\\u003c";
-    else
-      page += letter;
-  }
-  page += frame.substr(place + kPlaceOfTrace.size());
-  return page;
+  return FilledPage(kTimelinePage, json);
 }
 
 }  // namespace pztrace

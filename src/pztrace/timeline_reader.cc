@@ -12,7 +12,6 @@
 #include "protozero/const_bytes.h"
 #include "protozero/tracing/trace.h"
 #include "src/pztrace/event_args.h"
-#include "src/pztrace/inflate.h"
 #include "src/pztrace/json_text.h"
 
 namespace pztrace {
@@ -22,9 +21,6 @@ namespace {
 using protozero::ConstBytes;
 using protozero::trace::Trace;
 using protozero::trace::TracePacket;
-
-// The limit of a compressed packet. Services compress much less at once.
-constexpr size_t kMaxInflatedBytes = size_t{64} << 20;
 
 // Calls |callback| with an |event| whose arguments have their texts, and each
 // name once: an end may have repeated a name of the beginning.
@@ -82,11 +78,6 @@ TimelineReader::Callbacks TimelineReader::WithJson(Callbacks callbacks) {
       return;
     arg_schema_.messages->Add(descriptor);
     arg_schema_.event = nullptr;
-  };
-  callbacks.inflate = [](uint32_t field_id, ConstBytes bytes,
-                         std::string* packets) {
-    return field_id == TracePacket::kCompressedPacketsFieldNumber &&
-           Inflate(bytes, kMaxInflatedBytes, packets);
   };
   return callbacks;
 }

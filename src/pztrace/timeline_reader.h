@@ -25,7 +25,7 @@ using protozero::TrackInfo;
 // "a":1,"b":[2]
 class TimelineReader : public protozero::TraceReader {
  public:
-  // Sets the callbacks that format arguments and inflate packets.
+  // Sets the callbacks that format arguments.
   explicit TimelineReader(Callbacks callbacks);
 
   // Sets the schema that arguments are read with. The reader adds the trace's

@@ -16,9 +16,9 @@
 #include "src/program/command_line.h"
 #include "src/program/io.h"
 #include "src/pztrace/commands.h"
-#include "src/pztrace/duration_histogram.h"
 #include "src/pztrace/program_name.h"
 #include "src/pztrace/shown_name.h"
+#include "src/pztrace/slice_sums.h"
 #include "src/pztrace/timeline_file.h"
 #include "src/pztrace/timeline_reader.h"
 #include "src/tracing/track_event/category_rules.h"
@@ -34,40 +34,22 @@ using protozero::internal::CategoryRules;
 // A category and a name.
 using EventKey = std::pair<std::string, std::string>;
 
-struct Row {
-  uint64_t count = 0;
-  uint64_t total = 0;
-  uint64_t self = 0;
-  uint64_t max = 0;
-  DurationHistogram histogram;
-
-  void Add(const Slice& slice) {
-    ++count;
-    total += slice.duration_ns;
-    self += slice.self_ns;
-    max = std::max(max, slice.duration_ns);
-    histogram.Add(slice.duration_ns);
-  }
-  uint64_t mean() const { return total / count; }
-  uint64_t p99() const { return std::min(max, histogram.Percentile(99)); }
-};
-
 constexpr struct {
   const char* name;
-  uint64_t (*value)(const Row& row);
+  uint64_t (*value)(const SliceSums& row);
 } kColumns[] = {
-    {"total", [](const Row& row) { return row.total; }},
-    {"self", [](const Row& row) { return row.self; }},
-    {"mean", [](const Row& row) { return row.mean(); }},
-    {"p99", [](const Row& row) { return row.p99(); }},
-    {"max", [](const Row& row) { return row.max; }},
+    {"total", [](const SliceSums& row) { return row.total; }},
+    {"self", [](const SliceSums& row) { return row.self; }},
+    {"mean", [](const SliceSums& row) { return row.mean(); }},
+    {"p99", [](const SliceSums& row) { return row.p99(); }},
+    {"max", [](const SliceSums& row) { return row.max; }},
 };
 
-void Print(const std::map<EventKey, Row>& all,
+void Print(const std::map<EventKey, SliceSums>& all,
            size_t sort_column,
            size_t limit) {
   const auto value = kColumns[sort_column].value;
-  std::vector<const std::pair<const EventKey, Row>*> rows;
+  std::vector<const std::pair<const EventKey, SliceSums>*> rows;
   for (const auto& entry : all)
     rows.push_back(&entry);
   std::stable_sort(rows.begin(), rows.end(), [value](auto* a, auto* b) {
@@ -80,7 +62,7 @@ void Print(const std::map<EventKey, Row>& all,
   printf("  name (category)\n");
   for (const auto* entry : rows) {
     const auto& [category, name] = entry->first;
-    const Row& row = entry->second;
+    const SliceSums& row = entry->second;
     printf("%10" PRIu64, row.count);
     for (const auto& column : kColumns)
       printf(" %10s", DurationText(column.value(row)).c_str());
@@ -124,7 +106,7 @@ int TopMain(int argc, char** argv) {
   const CategoryRules rules(
       categories.empty() ? std::string()
                          : protozero::internal::EncodeCategories(categories));
-  std::map<EventKey, Row> rows;
+  std::map<EventKey, SliceSums> rows;
   uint64_t num_slices = 0;
   std::vector<std::string> notes;
   bool ok = true;
@@ -137,13 +119,13 @@ int TopMain(int argc, char** argv) {
     }
     has_trace = true;
     // The index is the number of the text in this file.
-    std::vector<Row*> rows_of_file;
+    std::vector<SliceSums*> rows_of_file;
     const auto add_slice = [&](const Slice& slice) {
       if (!categories.empty() && !rules.Wants(slice.text->category, ""))
         return;
       if (slice.text_id >= rows_of_file.size())
         rows_of_file.resize(slice.text_id + size_t{1});
-      Row*& row = rows_of_file[slice.text_id];
+      SliceSums*& row = rows_of_file[slice.text_id];
       if (row == nullptr)
         row = &rows[{slice.text->category, slice.text->name}];
       ++num_slices;

@@ -70,7 +70,11 @@ bool TraceDrain::ReadSome() {
         });
   });
   is_out_of_memory_ = is_out_of_memory_ || (!is_complete && !has_more);
-  return !has_more;
+  if (has_more)
+    return false;
+  if (!protozero::RunsInMemory([&] { output_->Flush(); }))
+    is_out_of_memory_ = true;
+  return !output_->has_kept();
 }
 
 bool TraceDrain::ReadAll() {

@@ -27,23 +27,6 @@ namespace pztrace {
 
 namespace {
 
-// Packets in the form of a trace.
-struct Records {
-  size_t bytes = 0;
-  uint64_t count = 0;
-};
-
-// Counts the records that are whole.
-Records CountRecords(const uint8_t* data, size_t size) {
-  Records records;
-  protozero::ProtoDecoder decoder(data, size);
-  while (decoder.ReadField()) {
-    ++records.count;
-    records.bytes = decoder.read_offset();
-  }
-  return records;
-}
-
 // The longest wait for a reader, before others have their turn.
 constexpr int kWaitMs = 5;
 // The limit of one write to a regular file: a signal may end the work after it.
@@ -142,10 +125,10 @@ size_t TraceFile::Put(const uint8_t* data, size_t size) {
       Fail(strerror(errno));
     break;
   }
-  const Records whole = CountRecords(data, written);
+  const Records whole = Count(data, written);
   begun_ = written - whole.bytes;
   bytes_ += whole.bytes;
-  packets_ += whole.count;
+  packets_ += whole.packets;
   if (is_broken_)
     EndBehindPacket();
   else if (IsRemoved())
@@ -153,7 +136,37 @@ size_t TraceFile::Put(const uint8_t* data, size_t size) {
   return whole.bytes;
 }
 
+TraceFile::Records TraceFile::Count(const uint8_t* data, size_t size) {
+  Records records;
+  protozero::ProtoDecoder decoder(data, size);
+  while (decoder.ReadField()) {
+    records.bytes = decoder.read_offset();
+    if (packets_of_records_.empty()) {
+      ++records.packets;
+    } else {
+      records.packets += packets_of_records_.front();
+      packets_of_records_.pop_front();
+    }
+  }
+  return records;
+}
+
 bool TraceFile::Write(const uint8_t* data, size_t size) {
+  if (!compressor_.is_on() || is_broken_)
+    return WriteRecords(data, size);
+  compressor_.Add(data, size);
+  return compressor_.is_full() ? Flush() : true;
+}
+
+bool TraceFile::Flush() {
+  if (compressor_.is_empty())
+    return !is_broken_;
+  const std::string records = compressor_.Take(&packets_of_records_);
+  return WriteRecords(reinterpret_cast<const uint8_t*>(records.data()),
+                      records.size());
+}
+
+bool TraceFile::WriteRecords(const uint8_t* data, size_t size) {
   size_t done = 0;
   if (!is_broken_ && !has_kept())
     done = Put(data, size);
@@ -182,6 +195,7 @@ void TraceFile::WaitForReader() const {
 }
 
 void TraceFile::GiveUp() {
+  Flush();
   if (is_broken_)
     return;
   Fail(fd_ < 0          ? "nobody has opened it to read"
@@ -207,7 +221,7 @@ void TraceFile::Keep(const uint8_t* data, size_t size) {
 }
 
 void TraceFile::Lose(const uint8_t* data, size_t size) {
-  packets_lost_ += CountRecords(data, size).count;
+  packets_lost_ += Count(data, size).packets;
   bytes_lost_ += size;
 }
 

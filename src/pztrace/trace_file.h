@@ -8,8 +8,12 @@
 #include <sys/types.h>
 
 #include <atomic>
+#include <deque>
 #include <string>
 #include <vector>
+
+#include "src/pztrace/codec.h"
+#include "src/pztrace/packet_compressor.h"
 
 namespace pztrace {
 
@@ -21,9 +25,13 @@ namespace pztrace {
 // if this process is killed. When the file takes no more, it is cut behind its
 // last whole packet, so that it can be read without an error. All that does not
 // get into it is counted.
+//
+// If it compresses the packets, some of them wait until there are enough, or
+// for Flush().
 class TraceFile {
  public:
-  TraceFile() = default;
+  explicit TraceFile(const Compression& compression = {})
+      : compressor_(compression) {}
   ~TraceFile();
 
   TraceFile(const TraceFile&) = delete;
@@ -36,6 +44,9 @@ class TraceFile {
   // if they cannot be written, now or since an earlier call; then they are
   // counted as lost.
   bool Write(const uint8_t* data, size_t size);
+  // Writes the packets that wait to be compressed. Returns false as Write()
+  // does.
+  bool Flush();
   // Writes more of what is kept, as far as the output takes it. Returns false
   // as Write() does.
   bool WriteKept();
@@ -64,12 +75,23 @@ class TraceFile {
   uint64_t bytes_lost() const { return bytes_lost_; }
 
  private:
+  // Records, which hold packets or are packets.
+  struct Records {
+    size_t bytes = 0;
+    uint64_t packets = 0;
+  };
+
+  // Writes whole records. Returns false as Write() does.
+  bool WriteRecords(const uint8_t* data, size_t size);
+  // Counts the records that are whole. REQUIRES: they follow those of the last
+  // call.
+  Records Count(const uint8_t* data, size_t size);
   // Opens a FIFO that had no reader. Returns whether it is open.
   bool OpenFifo();
   // Returns how many bytes the output has taken at once; otherwise -1 and
   // errno.
   ssize_t WriteSome(const uint8_t* data, size_t size);
-  // Writes whole packets, of which |begun_| bytes are in the file. Returns how
+  // Writes whole records, of which |begun_| bytes are in the file. Returns how
   // many bytes need not be written any more.
   size_t Put(const uint8_t* data, size_t size);
   void Keep(const uint8_t* data, size_t size);
@@ -84,6 +106,10 @@ class TraceFile {
   // Prints that the file was removed, and counts everything as lost.
   void FailAsRemoved();
 
+  PacketCompressor compressor_;
+  // The number of packets in each record that has not been counted. Empty if
+  // each record is a packet.
+  std::deque<uint64_t> packets_of_records_;
   std::string name_;
   int fd_ = -1;  // -1 also for a FIFO without a reader.
   mode_t mode_ = 0;

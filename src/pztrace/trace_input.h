@@ -6,8 +6,8 @@
 #include <optional>
 #include <string>
 
-#include "src/pbz/field_stream.h"
 #include "src/program/io.h"
+#include "src/pztrace/trace_stream.h"
 
 namespace pztrace {
 
@@ -20,11 +20,11 @@ class TraceInput {
   bool Open(const std::string& file, const char* command);
 
   // REQUIRES: Open() has returned true.
-  pbz::FieldStream& stream() { return *stream_; }
+  TraceStream& stream() { return *stream_; }
 
  private:
   program::ScopedFile file_;
-  std::optional<pbz::FieldStream> stream_;
+  std::optional<TraceStream> stream_;
 };
 
 }  // namespace pztrace

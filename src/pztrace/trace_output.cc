@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -25,8 +24,12 @@ using protozero::trace::TracePacket;
 
 constexpr char kPart[] = ".part";
 
-// Returns a time such as 20260131T235959.123Z: the order of such names is that
-// of their times.
+bool Exists(const std::string& path) {
+  return access(path.c_str(), F_OK) == 0;
+}
+
+}  // namespace
+
 std::string TimeForName(const timespec& now) {
   tm parts;
   gmtime_r(&now.tv_sec, &parts);
@@ -37,12 +40,6 @@ std::string TimeForName(const timespec& now) {
            static_cast<int>(now.tv_nsec / 1000000));
   return text;
 }
-
-bool Exists(const std::string& path) {
-  return access(path.c_str(), F_OK) == 0;
-}
-
-}  // namespace
 
 // The parts of a packet that decide which file it goes to.
 struct TraceOutput::PacketHeader {
@@ -84,13 +81,13 @@ bool TraceOutput::Open(const std::string& path, const Rotation& rotation) {
     name_ = stem_ + "-*" + extension_;
     return Add();
   }
-  files_.push_back(std::make_unique<File>());
+  files_.push_back(std::make_unique<File>(compression_));
   num_files_ = 1;
   return files_.back()->file.Open(path);
 }
 
 bool TraceOutput::Add() {
-  auto added = std::make_unique<File>();
+  auto added = std::make_unique<File>(compression_);
   timespec now;
   clock_gettime(CLOCK_REALTIME, &now);
   std::string path;
@@ -152,6 +149,7 @@ bool TraceOutput::Finish() {
     is_broken_ = true;
     return false;
   }
+  last_finished_ = name;
   if (rotation_.keep != 0) {
     finished_.push_back(name);
     if (finished_.size() > rotation_.keep) {
@@ -164,6 +162,12 @@ bool TraceOutput::Finish() {
 }
 
 bool TraceOutput::Write(const uint8_t* data, size_t size) {
+  if (filter_ != nullptr) {
+    filtered_.clear();
+    filter_->Filter({data, size}, &filtered_);
+    data = reinterpret_cast<const uint8_t*>(filtered_.data());
+    size = filtered_.size();
+  }
   if (!rotation_.is_on()) {
     WriteTo(files_.back().get(), data, size);
     return !is_broken_;
@@ -192,6 +196,12 @@ bool TraceOutput::Write(const uint8_t* data, size_t size) {
 bool TraceOutput::has_kept() const {
   return std::any_of(files_.begin(), files_.end(),
                      [](const auto& file) { return file->file.has_kept(); });
+}
+
+bool TraceOutput::Flush() {
+  for (const std::unique_ptr<File>& file : files_)
+    Count(&file->file, [&] { is_broken_ = !file->file.Flush() || is_broken_; });
+  return !is_broken_;
 }
 
 bool TraceOutput::WriteKept() {

@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
 #include <atomic>
 #include <deque>
@@ -13,9 +14,15 @@
 #include <string>
 
 #include "protozero/const_bytes.h"
+#include "src/pztrace/codec.h"
+#include "src/pztrace/string_filter.h"
 #include "src/pztrace/trace_file.h"
 
 namespace pztrace {
+
+// Returns a time such as 20260131T235959.123Z: the order of such names is that
+// of their times.
+std::string TimeForName(const timespec& now);
 
 // The size or time at which the next file of a trace begins.
 struct Rotation {
@@ -48,10 +55,16 @@ struct Rotation {
 // extension. ".part" follows it while a file is being written.
 class TraceOutput {
  public:
-  TraceOutput() = default;
+  // REQUIRES: the codec is built, if there is one.
+  explicit TraceOutput(const Compression& compression = {})
+      : compression_(compression) {}
 
   TraceOutput(const TraceOutput&) = delete;
   TraceOutput& operator=(const TraceOutput&) = delete;
+
+  // Writes packets as |filter| leaves them. It has to outlive this. Call it
+  // before Open().
+  void SetFilter(const StringFilter* filter) { filter_ = filter; }
 
   // These functions print what is wrong when they return false.
 
@@ -60,6 +73,9 @@ class TraceOutput {
   // Writes |data|, which is whole packets. They are counted as lost if it
   // returns false.
   bool Write(const uint8_t* data, size_t size);
+  // Writes the packets that wait to be compressed. Returns false in the same
+  // cases as Write().
+  bool Flush();
   // Writes more of what TraceFile keeps, and waits a moment if nobody reads.
   // Returns false in the same cases as Write().
   bool WriteKept();
@@ -85,6 +101,8 @@ class TraceOutput {
   }
   // Returns the file's name, or a pattern if there may be many files.
   const std::string& name() const { return name_; }
+  // Returns the name of the last file that was finished by its final name.
+  const std::string& last_finished() const { return last_finished_; }
   // Returns true if a file takes no more.
   bool is_broken() const { return is_broken_; }
 
@@ -96,6 +114,8 @@ class TraceOutput {
 
  private:
   struct File {
+    explicit File(const Compression& compression) : file(compression) {}
+
     TraceFile file;
     // The name when it is finished; empty if it has that name already.
     std::string final_name;
@@ -123,8 +143,12 @@ class TraceOutput {
   // Finishes the oldest file.
   bool Finish();
 
+  const Compression compression_;
+  const StringFilter* filter_ = nullptr;
+  std::string filtered_;
   Rotation rotation_;
   std::string name_;
+  std::string last_finished_;
   // The part of all files' names before the time, and the part behind it.
   std::string stem_;
   std::string extension_;

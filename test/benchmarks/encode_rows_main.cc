@@ -11,7 +11,7 @@
 //
 // If a workload has inputs of one kind only, both are the same. Rows of events
 // have no inputs and print 0. Some of them write events, others read them, or
-// collect their packets.
+// collect their packets. Those of levels print 0, too.
 
 #include <inttypes.h>
 #include <stdint.h>
@@ -26,6 +26,7 @@
 #include "test/benchmarks/encoder.h"
 #include "test/benchmarks/event_rows.h"
 #include "test/benchmarks/input_cycle.h"
+#include "test/benchmarks/level_rows.h"
 #include "test/benchmarks/output_ring.h"
 #include "test/benchmarks/read_rows.h"
 #include "test/benchmarks/service_rows.h"
@@ -116,6 +117,8 @@ int main(int argc, char** argv) {
   }
   const std::vector<Row> rows = AllRows();
   std::vector<EventRow> event_rows = protozero::bench::AllEventRows();
+  for (const EventRow& row : protozero::bench::AllLevelRows())
+    event_rows.push_back(row);
   for (const EventRow& row : protozero::bench::AllReadRows())
     event_rows.push_back(row);
   for (const EventRow& row : protozero::bench::AllServiceRows())

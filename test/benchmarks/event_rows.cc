@@ -7,8 +7,10 @@
 
 #include <memory>
 #include <mutex>
+#include <string>
 #include <utility>
 
+#include "protozero/tracing/local_trace.h"
 #include "protozero/tracing/task.h"
 #include "protozero/tracing/track_event.h"
 #include "src/tracing/ipc/client_lock.h"
@@ -131,6 +133,22 @@ bool Write(size_t count) {
   return NumLost() == 0;
 }
 
+// Writes them to a flight recorder.
+template <typename Kind>
+bool WriteFlight(size_t count) {
+  LocalTrace::Options options;
+  options.flight_recorder =
+      "/dev/shm/protozero_event_rows." + std::to_string(getpid());
+  options.buffer_size = 64 << 20;
+  const LocalTrace trace(options);
+  unlink(options.flight_recorder.c_str());
+  EncodeOutOfLine<Kind>();
+  usleep(25'000);
+  EncodeOutOfLine<Kind>();
+  TraceMany<Kind>(count);
+  return trace.error().empty() && NumLost() == 0;
+}
+
 template <typename Kind>
 bool Drop(size_t count) {
   constexpr size_t kMemorySize = 4 * kPageSize;
@@ -155,6 +173,8 @@ std::vector<EventRow> AllEventRows() {
       {"Event_Empty", &DoNothing},
       {"Event_Instant", &Write<Instant>},
       {"Event_Slice", &Write<Slice>},
+      {"Event_FlightInstant", &WriteFlight<Instant>},
+      {"Event_FlightSlice", &WriteFlight<Slice>},
       {"Event_DroppedInstant", &Drop<Instant>},
       {"Event_DroppedSlice", &Drop<Slice>},
       {"Task_Empty", &DoNothing},

@@ -15,8 +15,9 @@ namespace protozero {
 namespace bench {
 
 struct EventRow {
-  // Event_<Kind>, Task_<Kind>, Read_<Kind> of read_rows.h, or Service_<Kind> of
-  // service_rows.h. Event_Empty and Task_Empty have only the loop.
+  // Event_<Kind>, Task_<Kind>, Read_<Kind> of read_rows.h, Service_<Kind> of
+  // service_rows.h, or Levels_<Depth> of level_rows.h. Event_Empty and
+  // Task_Empty have only the loop.
   std::string name;
   // Traces |count| events. REQUIRES: called once in a process. Returns false if
   // not all of them were written, dropped, read or collected, as the row

@@ -19,6 +19,7 @@
 #include <utility>
 
 #include "protozero/const_bytes.h"
+#include "protozero/proto_decoder.h"
 #include "protozero/scattered_heap_buffer.h"
 #include "protozero/tracing/trace.h"
 #include "protozero/tracing/trace_reader.h"
@@ -205,6 +206,29 @@ bool Read(size_t count) {
          reader.unrelated() == 0 && reader.late() == 0;
 }
 
+// Reads repeated fields with a typed decoder.
+__attribute__((noinline)) size_t EncodeOutOfLine(const std::string& message) {
+  constexpr uint32_t kNames = InternedData::kEventNamesFieldNumber;
+  const MessageDecoder<kNames> decoder(message);
+  size_t size = 0;
+  for (auto it = decoder.GetRepeated<ConstBytes>(kNames); it; ++it)
+    size += (*it).size;
+  return size;
+}
+
+// Reads |count| of them.
+bool ReadRepeated(size_t count) {
+  constexpr size_t kFields = 64;
+  HeapBuffered<InternedData> data;
+  for (size_t i = 0; i < kFields; ++i)
+    data->add_event_names()->set_iid(1);
+  const std::string message = data.SerializeAsString();
+  size_t size = 0;
+  for (size_t i = 0; i < count / kFields; ++i)
+    size += EncodeOutOfLine(message);
+  return size == 2 * (count / kFields * kFields);
+}
+
 bool ReadNothing(size_t count) {
   ReadMany<false>(nullptr, {}, count);
   return true;
@@ -219,6 +243,7 @@ std::vector<EventRow> AllReadRows() {
       {"Read_Slice", &Read<Slices>},
       {"Read_SliceWithArgs", &Read<SlicesWithArgs>},
       {"Read_Counter", &Read<Counters>},
+      {"Read_Repeated", &ReadRepeated},
   };
 }
 

@@ -314,6 +314,36 @@ TEST_F(ZeroSyscallEventsTest, EventsForALocalTraceMakeNone) {
   ExpectMuchWasTraced();
 }
 
+// The memory is smaller than what is traced, so chunks are overwritten.
+TEST_F(ZeroSyscallEventsTest, EventsForAFlightRecorderMakeNone) {
+  char path[] = "/tmp/zero_syscall_unittest_XXXXXX";
+  const int fd = mkstemp(path);
+  ASSERT_GE(fd, 0);
+  close(fd);
+  static LocalTrace* trace = nullptr;
+  const auto start = [&] {
+    LocalTrace::Options options;
+    options.flight_recorder = path;
+    options.buffer_size = kMemorySize;
+    trace = new LocalTrace(std::move(options));
+    if (!trace->error().empty())
+      abort();
+  };
+  const auto trace_much = [](const Received&) {
+    for (size_t i = 0; i < kBursts; ++i)
+      TraceSome();
+  };
+  EXPECT_EQ(ObserveThread(start, &TraceSome, trace_much, 0,
+                          [] { return trace->stats().buffers[0]; }),
+            "no system call");
+  EXPECT_GT(report->stats.packets_begun, kBursts * kPacketsOfBurst / 2);
+  EXPECT_EQ(report->stats.lost.total(), report->stats.packets_begun);
+  EXPECT_EQ(report->stats.lost.of(LossReason::kOverwritten),
+            report->stats.packets_begun);
+  unlink(path);
+  unlink((std::string(path) + ".last").c_str());
+}
+
 TEST_F(ZeroSyscallEventsTest, TheFilterBitesInOneThread) {
   EXPECT_THAT(ObserveThread([] {}, [] { syscall(SYS_getpid); },
                             [](const Received&) { syscall(SYS_getpid); }, 0,

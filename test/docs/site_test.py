@@ -47,7 +47,7 @@ SEARCHES = [('AppendFields', '/append_fields.h.html'),
             ('BeginNestedMessage', '/message.h.html'),
             ('bytes_needed', '/static_buffer.h.html'),
             ('attach', 'docs/pztrace.html'),
-            ('ring buffer', 'docs/tracing.html')]
+            ('flight recorder', 'docs/pztrace.html')]
 # A page whose first block with prompts has several commands, and their output.
 COMMANDS = 'docs/getting-started'
 

@@ -4,6 +4,7 @@
 
   test/dropin/compare_surface.py --build=out/release
   test/dropin/compare_surface.py --build=out/release --print
+  test/dropin/compare_surface.py --build=out/release --version=v59
 
 Takes each header, class, function, constant and type that Perfetto's SDK has in
 namespace protozero, and those of generated classes about fields that our
@@ -11,12 +12,16 @@ schemas have, too, and looks for the same here. A missing or different fact has
 to stand in differences.txt with a reason; an entry without a difference has to
 go. So that list can only get shorter. Our additions are not compared.
 
+Its C SDK is of a newer version, and has the same headers inside. For these, more
+differences stand in differences_v59.txt.
+
 Needs Perfetto's SDK and libclang's Python package, which
-tools/install-build-deps --perfetto-sdk installs; says so and passes if either
-is missing.
+tools/install-build-deps --perfetto-sdk and --tracers install; says so and
+passes if one is missing.
 """
 
 import argparse
+import functools
 import pathlib
 import re
 import sys
@@ -29,8 +34,15 @@ except ImportError:
   surface = None
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-SDK = ROOT / 'third_party' / 'perfetto_sdk'
+THIRD_PARTY = ROOT / 'third_party'
+# By version: the file with all of the SDK, and the lists of differences.
+AMALGAMATIONS = {
+    'v48.1': THIRD_PARTY / 'perfetto_sdk' / 'perfetto.h',
+    'v59': THIRD_PARTY / 'perfetto_c_sdk' / 'perfetto_c.cc',
+}
 LIST = pathlib.Path(__file__).with_name('differences.txt')
+LISTS = {'v48.1': [LIST],
+         'v59': [LIST, LIST.with_name('differences_v59.txt')]}
 RUNTIME = ('protozero',)
 GENERATED = ('perfetto', 'protos', 'pbzero')
 GENERATED_HEADER = 'test/benchmarks/perfetto_trace.pbzero.h'
@@ -51,23 +63,24 @@ def main():
                       action='store_true',
                       dest='prints',
                       help='print the differences; read no list')
+  parser.add_argument('--version', choices=AMALGAMATIONS, default='v48.1')
   args = parser.parse_args()
-  for reason in (why_no_surface(), why_no_sdk()):
+  for reason in (why_no_surface(), why_no_sdk(args.version)):
     if reason:
       print(f'skipped: {reason}')
       return 0
-  differences = compare(args.build)
+  differences = compare(args.build, args.version)
   if args.prints:
     print('\n'.join(differences))
     return 0
-  return check(differences, read_list(LIST.read_text()))
+  return check(differences, *read_lists(args.version))
 
 
-def why_no_sdk():
+def why_no_sdk(version):
   """Why Perfetto's SDK cannot be looked at; None if it can."""
-  if (SDK / 'perfetto.h').exists():
+  if AMALGAMATIONS[version].exists():
     return None
-  return "Perfetto's SDK is not in third_party/perfetto_sdk"
+  return f"Perfetto's SDK {version} is not in third_party"
 
 
 def why_no_surface():
@@ -79,23 +92,58 @@ def why_no_surface():
   return None
 
 
-def compare(build):
-  """Returns what Perfetto's protozero has and ours has not, as lines."""
-  headers = sorted(
-      path.name for path in (ROOT / 'include' / 'protozero').glob('*.h'))
-  includes = [f'protozero/{name}' for name in headers] + [GENERATED_HEADER]
-  ours = surface.parse(''.join(f'#include "{name}"\n' for name in includes),
-                       [f'-I{ROOT / "include"}', f'-I{build / "gen"}'])
-  theirs = surface.parse('#include "perfetto.h"\n', [f'-I{SDK}'])
+@functools.lru_cache
+def our_facts(build):
+  """The facts of the library, and of generated classes."""
+  includes = [f'protozero/{name}' for name in our_headers()]
+  root = surface.parse(
+      ''.join(f'#include "{name}"\n' for name in [*includes, GENERATED_HEADER]),
+      [f'-I{ROOT / "include"}', f'-I{build / "gen"}'])
+  return (surface.facts_of_namespace(root, RUNTIME),
+          surface.facts_of_namespace(root, GENERATED))
 
-  differences = missing_headers((SDK / 'perfetto.h').read_text(), headers)
+
+def our_headers():
+  return sorted(
+      path.name for path in (ROOT / 'include' / 'protozero').glob('*.h'))
+
+
+def compare(build, version):
+  """Returns what Perfetto's protozero has and ours has not, as lines."""
+  ours, our_classes = our_facts(build)
+  path = AMALGAMATIONS[version]
+  amalgamation = path.read_text()
+  if path.suffix == '.h':
+    text = f'#include "{path.name}"\n'
+  else:
+    text = headers_in_source(amalgamation, our_classes)
+  theirs = surface.parse(text, [f'-I{path.parent}'])
+
+  differences = missing_headers(amalgamation, our_headers())
   differences += find_differences(surface.facts_of_namespace(theirs, RUNTIME),
-                                  surface.facts_of_namespace(ours, RUNTIME))
-  our_classes = surface.facts_of_namespace(ours, GENERATED)
+                                  ours)
   their_classes = surface.facts_of_namespace(theirs, GENERATED)
   differences += find_differences(
       facts_about_known_fields(their_classes, our_classes), our_classes)
   return differences
+
+
+def headers_in_source(amalgamation, our_classes):
+  """The C++ headers of protozero that the source of the C SDK has inside, with
+  those of the generated classes that ours has."""
+  classes = {fact.name.rpartition('::')[2] for fact in our_classes
+             if fact.name.startswith('class ')}
+  texts = ['#include "perfetto_c.h"']
+  for header in re.finditer(
+      r'^#ifndef (\w+_H_)\n#define \1\n.*?^#endif  // (?:\1|Include guard\.)$',
+      amalgamation, re.M | re.S):
+    guard, text = header[1], header[0]
+    if guard.startswith(('INCLUDE_PERFETTO_PROTOZERO_', 'INCLUDE_PERFETTO_BASE_',
+                         'INCLUDE_PERFETTO_PUBLIC_', 'GEN_BUILD_CONFIG_')) or (
+        classes & set(re.findall(r'^class (\w+) : public ::protozero::Message \{',
+                                 text, re.M))):
+      texts.append(text)
+  return '\n'.join(texts)
 
 
 def missing_headers(amalgamation, ours):
@@ -175,8 +223,15 @@ def read_list(text):
   return reasons
 
 
-def check(differences, reasons):
-  """Prints the errors, and returns the exit code."""
+def read_lists(version):
+  """The differences of a version, and which of them others may not have."""
+  lists = [read_list(path.read_text()) for path in LISTS[version]]
+  return {key: reason for each in lists for key, reason in each.items()}, lists[-1]
+
+
+def check(differences, reasons, expected=None):
+  """Prints the errors, and returns the exit code. All of `expected` has to be
+  there; without it, all reasons."""
   patterns = {
       entry: re.compile('.*'.join(map(re.escape, entry.split('%'))))
       for entry in reasons
@@ -187,7 +242,8 @@ def check(differences, reasons):
   ]
   gone = [
       entry for entry, pattern in patterns.items()
-      if not any(map(pattern.fullmatch, differences))
+      if (expected is None or entry in expected) and
+      not any(map(pattern.fullmatch, differences))
   ]
   for difference in unknown:
     print(f"Perfetto's protozero has this, ours has not: {difference}")

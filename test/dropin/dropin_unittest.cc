@@ -100,6 +100,27 @@ TEST(DropinTest, PackedIteratorsAreUsedByTheirName) {
   EXPECT_FALSE(error);
 }
 
+TEST(DropinTest, UnifiedIteratorsAndDecodersAreAssigned) {
+  HeapBuffered<Message> message;
+  message->AppendVarInt(3, 7);
+  const std::vector<uint8_t> bytes = message.SerializeAsArray();
+  UnifiedRepeatedFieldIterator<proto_utils::ProtoWireType::kVarInt, int32_t> it;
+  EXPECT_FALSE(it);
+  TypedProtoDecoder<5, true> decoder(nullptr, 0);
+  decoder = TypedProtoDecoder<5, true>(bytes.data(), bytes.size());
+  it = decoder.GetUnifiedRepeated<proto_utils::ProtoWireType::kVarInt, int32_t>(
+      3);
+  ASSERT_TRUE(it);
+  EXPECT_EQ(*it++, 7);
+  EXPECT_FALSE(it);
+}
+
+TEST(DropinTest, SelectiveMasksAreAsked) {
+  static constexpr SelectiveDecodeMask<8, 3> kMask{};
+  EXPECT_TRUE(kMask.contains(3));
+  EXPECT_FALSE(kMask.contains(4));
+}
+
 TEST(DropinTest, TotalSizesAreAskedFor) {
   ScatteredHeapBuffer buffer(16, 16);
   EXPECT_EQ(buffer.GetTotalSize(), 0u);

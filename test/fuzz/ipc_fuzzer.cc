@@ -75,9 +75,10 @@ class FuzzedProducer {
                      fds) == 0,
           "no sockets");
     here_.Reset(fds[0]);
-    host_.reset(new ProducerIpcService(&service_, ScopedFd(fds[1]), {1, 2},
-                                       /*max_queued_bytes=*/4096, &wakeup_,
-                                       &memory_reserve_, &commit_reader_));
+    host_.reset(new ProducerIpcService(
+        &service_, ScopedFd(fds[1]), {1, 2},
+        /*max_queued_bytes=*/4096, &wakeup_, &memory_reserve_,
+        /*flight_source=*/nullptr, &commit_reader_));
     for (TracingSessionID& session : sessions_) {
       TraceConfig config;
       config.buffers.push_back({16 * 1024, BufferFillPolicy::kRingBuffer});

@@ -147,6 +147,19 @@ def packet_reader_seeds(_):
          b'\xff\xff\xff\x7f\x00' + read + chunk(1, [packet], where=1))
 
 
+def flight_reader_seeds(_):
+  """flight_reader_fuzzer.cc says what the bytes mean."""
+  packet = b'\x08\x01\x5a\x02\x08\x01'
+  yield chunk(0, [packet] * 3, op=4) + chunk(0, [packet] * 4, writer=2, where=1)
+  yield (chunk(0, [packet, packet[:3]], 2) +
+         chunk(1, [packet[3:], packet], 1, where=1))
+  yield (chunk(0, [packet, packet[:2]], 2, op=4) +
+         chunk(1, [packet[2:3]], 3, where=1) + chunk(2, [packet[3:]], 1, where=2))
+  yield (chunk(2, [packet], op=5) + chunk(0, [packet], where=1) +
+         chunk(3, [packet], where=2) + b'\x06\x40\x09')
+  yield chunk(7, [packet]) + chunk(9, [packet], where=1) + b'\x07\x00\x20'
+
+
 def shared_buffer_seeds(_):
   """shared_buffer_fuzzer.cc says what the bytes mean."""
   def patch(chunk_id, offsets, has_more=0):
@@ -285,6 +298,7 @@ def track_table_seeds(_):
 SEEDS = {
     'clock_table_fuzzer': clock_table_seeds,
     'decoder_fuzzer': typed_seeds,
+    'flight_reader_fuzzer': flight_reader_seeds,
     'ipc_fuzzer': ipc_seeds,
     'packet_reader_fuzzer': packet_reader_seeds,
     'pbz_fuzzer': pbz_seeds,

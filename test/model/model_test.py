@@ -34,6 +34,7 @@ CORRECT = [
     ('chunks.pml', 'LIVES', True),
     ('commits.pml', 'FEW', False),
     ('idle.pml', 'FEW', False),
+    ('ring.pml', 'FEW', False),
 ]
 CORRECT_ALL = [
     ('chunks.pml', 'ALL', False),
@@ -41,6 +42,7 @@ CORRECT_ALL = [
     ('commits.pml', 'ALL', False),
     ('commits.pml', 'FEW', True),
     ('idle.pml', 'ALL', False),
+    ('ring.pml', 'ALL', False),
 ]
 
 TORN = 'assertion violated .*records.*first=='
@@ -72,6 +74,12 @@ MUTANTS = {
     'DO_NOT_WAIT': ('idle.pml', 'FEW', TAKEN),
     'TAKE_ANYWAY': ('idle.pml', 'FEW', 'invalid end state'),
     'IDLE_BEFORE_COUNT': ('idle.pml', 'FEW', TAKEN),
+    'KEEP_COUNT': ('ring.pml', 'FEW', r'assertion violated .*ids\[p\]'),
+    'LOOK_ONCE': ('ring.pml', 'FEW', r'assertion violated .*completed_at'),
+    'NEVER_NEW': ('ring.pml', 'FEW', r'assertion violated .*completed_at'),
+    'TAKE_CHUNK_IN_USE': ('ring.pml', 'FEW', r'assertion violated .*owner'),
+    'COMPLETE_BEFORE_PATCH': ('ring.pml', 'FEW', TORN),
+    'READ_LAST_PACKET': ('ring.pml', 'FEW', TORN),
 }
 
 

@@ -5,13 +5,15 @@
 Compilers, language standards, GNU extensions (which define macros like `linux`
 and reserve `typeof`), and no exceptions and RTTI, over every header in the
 folder of the generated headers of test/protos/plugin, each by itself and all
-together.
+together. A module of C++20 includes them, too, and clang compiles all with
+libc++, and beside `import std`, if tools/install-build-deps --libcxx was here.
 
   compile_matrix_test.py --gen DIR --protoc PROTOC --plugin PLUGIN
 """
 
 import argparse
 import functools
+import json
 import os
 import pathlib
 import re
@@ -33,6 +35,24 @@ HEADERS = [
         'golden', 'golden_base', 'golden_import', 'golden_public', 'hostile',
         'hostile_global', 'no_wrapper', 'no_wrapper_import')
 ]
+
+# A module that includes the library's headers and generated ones. The second
+# blank is for its imports.
+MODULE = '''\
+module;
+%s#include "protozero/scattered_heap_buffer.h"
+#include "protozero/tracing/local_trace.h"
+#include "protozero/tracing/track_event.h"
+export module users;
+%sexport namespace users {
+using golden::main::pbzero::Everything;
+inline std::string Encode(int number) {
+  PROTOZERO_TRACE_EVENT("app", "encode", "number", number);
+  protozero::HeapBuffered<Everything> message;
+  return message.SerializeAsString();
+}
+}
+'''
 
 # System headers first: names clash with their macros and functions.
 SYSTEM_HEADERS = [
@@ -59,6 +79,32 @@ def short_macros():
   assert 'HOT' in names
   # Nothing that they would compile with.
   return ''.join('#define %s @\n' % name for name in sorted(names))
+
+
+def libcxx_flags(compiler):
+  """The flags with which it takes libc++; None if there is none."""
+  flags = ['-stdlib=libc++']
+  errors = compilers.syntax_errors(compiler, flags, '#include <string>')
+  return None if errors else flags
+
+
+def precompile_std(compiler, folder):
+  """The flags with which it imports std; None if it cannot."""
+  modules = pathlib.Path(subprocess.run(
+      [compiler, '-print-file-name=libc++.modules.json'],
+      stdout=subprocess.PIPE, text=True, check=True).stdout.strip())
+  if not modules.exists():
+    return None
+  source = next(module['source-path']
+                for module in json.loads(modules.read_text())['modules']
+                if module['logical-name'] == 'std')
+  compiled = os.path.join(folder, 'std.pcm')
+  subprocess.run([
+      compiler, '-std=c++20', '-stdlib=libc++',
+      '-Wno-reserved-module-identifier', '--precompile', '-o', compiled,
+      modules.parent / source
+  ], check=True)
+  return ['-fmodule-file=std=' + compiled]
 
 
 def main():
@@ -105,6 +151,23 @@ void Write(Option* option) {
         add('all headers', compiler, mode + include_flags, everything)
         add('beside macros of users', compiler, mode + include_flags,
             beside_macros)
+      # gcc 12 compiles modules in part.
+      if 'clang' in compiler:
+        cpp20 = ['-std=c++20', '-I' + os.path.join(args.gen, 'include')]
+        cpp20 += include_flags
+        includes_all = MODULE % (includes(HEADERS), '%s')
+        add('module', compiler, cpp20, includes_all % '')
+        libcxx = libcxx_flags(compiler)
+        if libcxx is None:
+          print('skipped: there is no libc++')
+        else:
+          for mode in MODES:
+            add('all headers', compiler, libcxx + mode + include_flags,
+                everything)
+          std = precompile_std(compiler, temp)
+          if std is not None:
+            add('module that imports std', compiler, libcxx + cpp20 + std,
+                includes_all % 'import std;\n')
       for header in HEADERS:
         add(header, compiler, MODES[0] + include_flags, includes([header]))
       add('extension of an option', compiler,

@@ -16,8 +16,10 @@ from cases import run_cases, version  # pylint: disable=wrong-import-position
 PLUGINS = ['protozero_plugin', 'protoc-gen-pbzero']
 PROGRAMS = ['ninja_trace', 'pbz', 'pztrace', 'traced_workers']
 COMMANDS = ['pbz decode', 'pbz stats', 'pbz export', 'pztrace record', 'pztrace stat',
-            'pztrace cat', 'pztrace top', 'pztrace tasks', 'pztrace svg',
-            'pztrace html', 'pztrace export']
+            'pztrace snapshot', 'pztrace trigger', 'pztrace recover', 'pztrace cat',
+            'pztrace cut', 'pztrace merge', 'pztrace top', 'pztrace diff', 'pztrace tasks',
+            'pztrace svg', 'pztrace html', 'pztrace export', 'pztrace sql',
+            'pztrace check']
 CMAKE = (ROOT / 'CMakeLists.txt').read_text()
 
 

@@ -17,6 +17,7 @@ from browser_page import (  # pylint: disable=wrong-import-position
     DESKTOP, DETAILS, OVERFLOW, PHONE, PLACE, SCREENS, SLOWEST, BrowserPageTest, COLORS,
     milliseconds)
 from cases import run_cases  # pylint: disable=wrong-import-position
+from timeline_command import PZTRACE  # pylint: disable=wrong-import-position
 from wire import delimited, double, fixed64, integer  # pylint: disable=wrong-import-position
 from track_events import (  # pylint: disable=wrong-import-position
     BEGIN, COUNTER, END, INSTANT, MS, NEEDS_STATE, PROCESS, THREAD, arg, category,
@@ -75,6 +76,34 @@ class HtmlBrowserTest(BrowserPageTest):
     axis = self.script('return canvas.getBoundingClientRect().top') + 10
     self.browser.point((place[0], axis), 'down', 'up')
     self.assertEqual(self.script(DETAILS), {})
+
+  def test_difference_between_versions(self):
+    files = []
+    for i in range(4):
+      for load_ms in (4, 6):
+        files.append(self.path.with_suffix('.%d-%d' % (load_ms, i)))
+        files[-1].write_bytes(
+            first_packet(1, track=3) + event(1, BEGIN, 0, name('main')) +
+            event(1, BEGIN, 0, name('load')) + event(1, END, load_ms * MS + i) +
+            event(1, END, 5 * MS))
+    self.html = subprocess.run([PZTRACE, 'diff', '--html', *files], check=True,
+                               stdout=subprocess.PIPE).stdout.decode()
+    frames = """return [...document.querySelectorAll('#frames button')].map(
+        frame => [frame.textContent, parseFloat(frame.style.width),
+                  frame.style.background])"""
+    for screen in SCREENS.values():
+      self.set_screen(screen)
+      self.reopen()
+      (_, everything, _), main, (_, load, color) = self.script(frames)
+      self.assertEqual((everything, main), (100, ['main', 100, 'var(--dim)']))
+      self.assertAlmostEqual(load, 50, 0)
+      self.assertEqual(color, 'var(--more)')
+      self.script('document.querySelectorAll("#frames button")[2].click()')
+      self.assertEqual([frame[1] for frame in self.script(frames)], [100, 100, 100])
+      self.assertTrue(self.text('#path').startswith('main > load'))
+      self.assertEqual(self.script('return document.querySelector("#changes tbody").rows.length'),
+                       5)
+      self.assertEqual(self.script(OVERFLOW), [])
 
   def test_slowest(self):
     trace, _ = self.record_workers()

@@ -104,7 +104,7 @@ class FileTest(RecordingTest):
   def test_what_is_traced_is_in_the_file_while_it_is_recorded(self):
     config = self.encode_config('''
         buffers { size_kb: 1024 }
-        data_sources { config: "\\n\\013track_event" }
+        data_sources { config { name: "track_event" } }
         write_into_file: true
         file_write_period_ms: 50''')
     for options in (), ('--config', config):
@@ -294,7 +294,7 @@ class FileTest(RecordingTest):
   def test_interrupt_does_not_wait_for_a_stopped_program(self):
     config = self.encode_config('''
         buffers { size_kb: 1024 }
-        data_sources { config: "\\n\\013track_event" }
+        data_sources { config { name: "track_event" } }
         flush_timeout_ms: 3600000
         data_source_stop_timeout_ms: 3600000''')
     path = self.folder / 'socket'
@@ -332,7 +332,7 @@ class FileTest(RecordingTest):
   def test_reader_that_goes_away_in_the_middle_of_a_packet(self):
     config = self.encode_config('''
         buffers { size_kb: 1024 }
-        data_sources { config: "\\n\\013track_event" }
+        data_sources { config { name: "track_event" } }
         producers { producer_name: "line_tracer" shm_size_kb: 1024 }
         write_into_file: true
         file_write_period_ms: 10''')
@@ -438,7 +438,7 @@ class ProducersTest(RecordingTest):
     # is too large.
     config = self.encode_config('''
         buffers { size_kb: 1024 }
-        data_sources { config: "\\n\\013track_event" }
+        data_sources { config { name: "track_event" } }
         producers { producer_name: "large" shm_size_kb: 4096 }''')
     code, error = self.record(
         '--config', config, command=(
@@ -499,7 +499,7 @@ class ProducersTest(RecordingTest):
   def test_nobody_is_selected(self):
     config = self.encode_config('''
         buffers { size_kb: 1024 }
-        data_sources { config: "\\n\\013track_event"
+        data_sources { config { name: "track_event" }
                        producer_name_filter: "other" }''')
     code, error = self.record('--config', config)
     self.assertEqual(code, 0, error)

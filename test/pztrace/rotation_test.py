@@ -86,7 +86,7 @@ class RotationTest(PztraceTest):
   def test_by_size(self):
     config = self.encode_config('''
         buffers { size_kb: 65536 }
-        data_sources { config: "\\n\\013track_event" }
+        data_sources { config { name: "track_event" } }
         write_into_file: true
         file_write_period_ms: 10
         flush_period_ms: 10''')
@@ -229,7 +229,7 @@ class RotationTest(PztraceTest):
   def test_wrong_usage(self):
     config = self.encode_config('''
         buffers { size_kb: 1024 }
-        data_sources { config: "\\n\\013track_event" }''')
+        data_sources { config { name: "track_event" } }''')
     for arguments, expected in (
         (('--rotate', '100'), "--rotate takes %s; or %s, not '100'" % (SIZE, TIME)),
         (('--rotate', '5m'),

@@ -66,8 +66,8 @@ def make_program(generator):
 class RowsTest(TimelineCommandTest):
   command = 'export'
 
-  def rows(self, trace, table):
-    text, error = self.run_command(trace, '--format', 'ndjson', '--' + table)
+  def rows(self, trace, table, code=0):
+    text, error = self.run_command(trace, '--format', 'ndjson', '--' + table, code=code)
     return [parse(line) for line in text.splitlines()], error.splitlines()
 
   def differences(self, case, trace):
@@ -111,12 +111,18 @@ class RowsTest(TimelineCommandTest):
     deflater = zlib.compressobj()
     large = deflater.compress(packets[0]) + b''.join(
         deflater.compress(bytes(1 << 20)) for _ in range(100)) + deflater.flush()
-    for broken in (b'', data[:-1], data[:20], data[:-1] + bytes([data[-1] ^ 1]),
-                   b'text', delimited(50, data), large):
+    for broken, why in (
+        (b'', 'they are truncated'), (data[:-1], 'they are truncated'),
+        (data[:20], 'they are truncated'),
+        (data[:-1] + bytes([data[-1] ^ 1]), 'they are broken'),
+        (b'text', 'they are broken'), (delimited(50, data), 'they are broken'),
+        (large, 'they are larger than 64 MiB')):
       trace = encode_packet(9, delimited(50, broken)) + b''.join(packets)
-      rows, errors = self.rows(trace, 'instants')
+      rows, errors = self.rows(trace, 'instants', code=1)
       self.assertEqual([row['name'] for row in rows], ['a'])
-      self.assertEqual(['1 compressed packets: not read'], errors)
+      self.assertEqual(errors, [
+          'pztrace: %s: the compressed packets at byte 0 cannot be read: %s' %
+          (self.path, why), '1 compressed packets: not read'])
 
   def test_compressed_packets_are_not_within_others(self):
     packets = encode(text_of_line('thread') + text_of_line('100 INSTANT name: "a"'))

@@ -1,6 +1,8 @@
 # Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 """The common part of tests of commands that read the events of a trace."""
 
+import csv
+import io
 import pathlib
 import random
 import subprocess
@@ -28,6 +30,17 @@ class TimelineCommandTest(unittest.TestCase):
                             stderr=subprocess.PIPE, check=False)
     self.assertEqual(result.returncode, code, result.stderr)
     return result.stdout.decode(), result.stderr.decode()
+
+  def exported_rows(self, path, table, ignored):
+    """Returns the rows of a table, sorted, without the `ignored` columns."""
+    output = subprocess.run([PZTRACE, 'export', table, path],
+                            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                            check=True).stdout.decode()
+    rows = list(csv.DictReader(io.StringIO(output)))
+    for row in rows:
+      for column in ignored:
+        row.pop(column, None)
+    return sorted(rows, key=lambda row: sorted(row.items()))
 
   def record_workers(self):
     """Returns the trace, and how many items it has: five slices each."""

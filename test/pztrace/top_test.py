@@ -86,6 +86,19 @@ class TopTest(TimelineCommandTest):
         '1 packet refers to others from before the trace',
         '1 packet is of no use, since others are lost'])
 
+  def test_losses_do_not_add_up_to_none(self):
+    half = 2**63
+    for number, total in (2**32 + 7, 2**33 + 14), (half, 2**64 - 1):
+      lost = delimited(1, delimited(1003, integer(1, 1) + integer(2, number)))
+      output = self.run_command(packet(9, delimited(35, lost + lost)))[0]
+      self.assertEqual(output.splitlines()[-1],
+                       '%d packets lost: %d shared memory full' % (total, total))
+    unknown = delimited(1, integer(1005, half))
+    trace = packet(9, delimited(35, unknown + unknown))
+    text = 'an unknown number of packets lost in %d places' % (2**64 - 1)
+    for files in (), (self.path,):
+      self.assertIn(text, self.run_command(trace, *files)[0].splitlines()[-1])
+
   def test_what_the_recording_did_not_see_is_no_loss(self):
     # A slice that had begun before, one that goes on, and a thread whose state is from
     # before.

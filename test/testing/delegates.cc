@@ -18,6 +18,7 @@
 #include "test/testing/chunked_delegate.h"
 #include "test/testing/chunked_stream.h"
 #include "test/testing/hex.h"
+#include "test/testing/without_bit_deposit.h"
 
 namespace protozero::test {
 
@@ -90,7 +91,13 @@ void RunAll(const Encode& encode, const Write& write) {
   const std::string contiguous = encode(OneLargeChunk());
   RunStatic(contiguous, write);
   const ChunkSizes growing{4, 8, 16, 32, 64, 128, 256, 512, 1024};
-  RunHeap(growing, encode(growing), write);
+  const std::string growing_bytes = encode(growing);
+  RunHeap(growing, growing_bytes, write);
+  {
+    const WithoutBitDeposit without;
+    RunStatic(contiguous, write);
+    RunHeap(growing, growing_bytes, write);
+  }
   for (size_t size : InterestingChunkSizes()) {
     if (contiguous.size() / size > kMaxChunks)
       continue;

@@ -2,7 +2,11 @@
 
 #include "test/testing/hex.h"
 
+#include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include <algorithm>
 
 namespace protozero::test {
 
@@ -39,6 +43,22 @@ std::string FromHex(std::string_view hex) {
     i += 2;
   }
   return bytes;
+}
+
+std::string WithLittleEndianHeader(std::string chunk) {
+  const uint16_t one = 1;
+  if (memcmp(&one, "\1", 1) != 0) {
+    const auto begin = chunk.begin();
+    std::reverse(begin, begin + 4);
+    std::reverse(begin + 4, begin + 6);
+    std::reverse(begin + 6, begin + 8);
+  }
+  return chunk;
+}
+
+std::string HexOfChunk(const void* chunk, size_t size) {
+  return Hex(WithLittleEndianHeader(
+      std::string(static_cast<const char*>(chunk), size)));
 }
 
 }  // namespace protozero::test

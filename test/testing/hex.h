@@ -38,6 +38,12 @@ struct AsHex {
 // Reverses Hex(). Spaces may stand anywhere between bytes.
 std::string FromHex(std::string_view hex);
 
+// Changes the header of a chunk in shared memory from this machine's order of
+// bytes to that of little-endian ones, or back.
+std::string WithLittleEndianHeader(std::string chunk);
+// Shows a chunk as little-endian machines have it.
+std::string HexOfChunk(const void* chunk, size_t size);
+
 }  // namespace protozero::test
 
 #endif  // TEST_TESTING_HEX_H_

@@ -468,7 +468,7 @@ MessageTree RandomTree(std::mt19937_64& random,
                        uint32_t max_fields,
                        uint32_t max_depth) {
   using Kind = Field::Kind;
-  MessageTree tree(random() % (max_fields + 1));
+  MessageTree tree(static_cast<size_t>(random() % (max_fields + 1)));
   for (Field& field : tree) {
     field.id = static_cast<uint32_t>(
         std::clamp<uint64_t>(random() >> (35 + random() % 29), 1, kMaxId));
@@ -513,11 +513,14 @@ MessageTree RandomTreeOfSize(std::mt19937_64& random,
         nested_size = kBorders[random() % 3] + random() % 8 - 4;
       if (random() % 3 == 0 || nested_size > size)
         nested_size = random() % size;
-      more = {NestedField(static_cast<uint32_t>(1 + random() % 15),
-                          RandomTreeOfSize(random, nested_size, max_depth - 1),
-                          kNestedKinds[random() % std::size(kNestedKinds)])};
+      more = {
+          NestedField(static_cast<uint32_t>(1 + random() % 15),
+                      RandomTreeOfSize(random, static_cast<size_t>(nested_size),
+                                       max_depth - 1),
+                      kNestedKinds[random() % std::size(kNestedKinds)])};
     } else if (random() % 8 == 0 && size > 5) {
-      more = {BytesField(1, std::string(size - 5 + random() % 3, 'x'))};
+      more = {BytesField(
+          1, std::string(size - 5 + static_cast<size_t>(random() % 3), 'x'))};
     } else {
       more = RandomTree(random, 1, 0);
     }

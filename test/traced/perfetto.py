@@ -50,14 +50,15 @@ def killing(process):
 
 
 class Service:
-  """A `traced` with sockets in `folder`. A context manager."""
+  """A `traced`, or another service, with sockets in `folder`. A context
+  manager."""
 
-  def __init__(self, folder):
+  def __init__(self, folder, other=None):
     self.env = dict(os.environ,
                     PERFETTO_PRODUCER_SOCK_NAME=str(folder / 'producer'),
                     PERFETTO_CONSUMER_SOCK_NAME=str(folder / 'consumer'))
     self._process = subprocess.Popen(
-        command('sbin/traced'), env=self.env, stdout=subprocess.DEVNULL,
+        other or command('sbin/traced'), env=self.env, stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL)
     self.pid = self._process.pid
     # Consumers connect once and give up.

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include <atomic>
+#include <chrono>
 #include <fstream>
 #include <future>
 #include <memory>
@@ -35,6 +36,9 @@ struct Flags {
   uint32_t stall_timeout_ms = 30000;
   uint32_t stop_service = 0;
   uint32_t extend = 0;
+  uint32_t first_stream = 0;
+  uint32_t pause_at = UINT32_MAX;
+  std::string trigger;
 };
 
 class Source : public DataSource {
@@ -54,6 +58,13 @@ struct Written {
   uint64_t lost;
 };
 
+// Waits for a line of input.
+void Pause() {
+  printf("paused\n");
+  fflush(stdout);
+  getchar();
+}
+
 // Does the work of one thread. Returns a line for each of its streams.
 std::vector<Written> WriteStreams(Producer* producer,
                                   const std::shared_ptr<DataSource>& source,
@@ -61,12 +72,14 @@ std::vector<Written> WriteStreams(Producer* producer,
                                   const Flags& flags) {
   std::vector<Written> written;
   for (uint32_t i = 0; i < flags.writers; ++i) {
-    const uint32_t stream = thread * flags.writers + i;
+    const uint32_t stream = flags.first_stream + thread * flags.writers + i;
     DataSourceWriters writers(source);
     uint32_t packets = flags.packets;
     bool is_behind = false;
     uint64_t lost = 0;
     for (uint32_t index = 0; index < flags.packets; ++index) {
+      if (index == flags.pause_at)
+        Pause();
       // While the service is stopped, it frees no chunks.
       if (flags.stop_service != 0 && index == flags.packets / 3) {
         // All of the memory is free after this. So it certainly becomes full in
@@ -123,6 +136,18 @@ int Write(const Flags& flags) {
   }
   printf("registered\n");
   fflush(stdout);
+  // The service forgets a trigger that comes before the session.
+  for (int i = 0; !flags.trigger.empty(); ++i) {
+    producer.ActivateTrigger(flags.trigger);
+    if (started.wait_for(std::chrono::milliseconds(50)) ==
+        std::future_status::ready) {
+      break;
+    }
+    if (i == 600) {
+      fprintf(stderr, "traced_producer: the trigger starts nothing\n");
+      return 1;
+    }
+  }
   started.wait();
 
   std::vector<std::future<std::vector<Written>>> threads;
@@ -210,7 +235,13 @@ int main(int argc, char** argv) {
         &flags.stop_service},
        {"--extend N",
         "continue every Nth packet by an empty fragment in another chunk",
-        &flags.extend}}};
+        &flags.extend},
+       {"--first-stream N", "the number of the first stream; default: 0",
+        &flags.first_stream},
+       {"--pause-at N", "wait for a line of input before this packet",
+        &flags.pause_at},
+       {"--trigger NAME", "activate this until the session starts",
+        &flags.trigger}}};
   const program::Command check = {
       "traced_producer check",
       "[options] TRACE WRITTEN",

@@ -43,6 +43,8 @@ SCENARIOS = {
          '--max-size=60000', '--stop-service={pid}', '--stall-timeout-ms=20'],
         ['trace_writer_packet_loss']),
     'empty_fragments': (['--packets=3000', '--extend=3'], []),
+    # Without a trigger, the session starts nothing.
+    'trigger': (['--packets=100', '--trigger=go'], []),
     # There are 32,767 ids.
     'writer_ids_are_reused': (
         ['--packets=1', '--threads=1', '--writers=33500', '--max-size=100'],
@@ -53,6 +55,8 @@ SCENARIOS = {
 def record(folder, producer, scenario):
   """Returns what went wrong, or an empty string."""
   flags, expected_stats = SCENARIOS[scenario]
+  triggers = [flag.partition('=')[2] for flag in flags
+              if flag.startswith('--trigger')]
   (folder / 'config').write_text('''
       buffers { size_kb: 262144 fill_policy: DISCARD }
       data_sources { config { name: "protozero.test" } }
@@ -60,7 +64,13 @@ def record(folder, producer, scenario):
       # Only at the end: the last of several writes may have no statistics, and
       # earlier statistics do not count later packets.
       file_write_period_ms: 86400000
-  ''')
+  ''' + ''.join('''
+      trigger_config {
+        trigger_mode: START_TRACING
+        trigger_timeout_ms: 600000
+        triggers { name: "%s" stop_delay_ms: 600000 }
+      }
+  ''' % name for name in triggers))
   with contextlib.ExitStack() as stack:
     traced = stack.enter_context(perfetto.Service(folder))
     flags = [flag.format(pid=traced.pid) for flag in flags]

@@ -42,17 +42,58 @@ TEST(ReadFragmentLengthTest, TakesUpToFourBytes) {
   EXPECT_EQ(read("80 80 80").first, 0u);
 }
 
+TEST(ReadFragmentTest, TakesOnlyWhatIsThere) {
+  std::string bytes;
+  size_t offset = 0;
+  const auto read = [&](std::string_view hex) {
+    bytes = FromHex(hex);
+    ConstBytes fragment;
+    const FragmentKind kind =
+        ReadFragment(ConstBytes(reinterpret_cast<const uint8_t*>(bytes.data()),
+                                bytes.size()),
+                     &offset, &fragment);
+    return std::make_pair(kind, fragment.size);
+  };
+  const auto packet = [](size_t size) {
+    return std::make_pair(FragmentKind::kPacket, size);
+  };
+  EXPECT_EQ(read("02 aa bb"), packet(2));
+  EXPECT_EQ(offset, 3u);
+  EXPECT_EQ(read("02 aa bb 81 00 cc"), packet(1));
+  EXPECT_EQ(offset, 6u);
+  EXPECT_EQ(read("02 aa bb 81 00 cc 00"), packet(0));
+  EXPECT_EQ(offset, 7u);
+  offset = 0;
+  EXPECT_EQ(read("82 80 80 00 aa bb"), packet(2));
+  EXPECT_EQ(offset, 6u);
+  // These lengths are not complete, or too large for what is left.
+  for (const char* const hex : {"", "80", "82 80 80 80 00 aa bb", "01", "02 aa",
+                                "82 00 aa", "82 80 00 aa", "82 80 80 00 aa"}) {
+    offset = 0;
+    EXPECT_EQ(read(hex).first, FragmentKind::kCorrupt) << hex;
+    EXPECT_EQ(offset, 0u) << hex;
+  }
+  EXPECT_EQ(read("ff ff ff 7f").first, FragmentKind::kDropMarker);
+  EXPECT_EQ(offset, 4u);
+}
+
 TEST(CopySentChunkTest, TakesBytesThatAreAChunk) {
   ChunkCopy copy;
-  std::string bytes = FromHex("03 02 01 00 05 04 02 1c 01 aa");
+  std::string bytes =
+      WithLittleEndianHeader(FromHex("03 02 01 00 05 04 02 1c 01 aa"));
   const auto take = [&](bool is_complete) {
     return CopySentChunk(
         ConstBytes(reinterpret_cast<const uint8_t*>(bytes.data()),
                    bytes.size()),
         is_complete, &copy);
   };
+  // Nothing is left of the chunk that was read before.
+  copy.is_scraped = true;
+  copy.open_packet = OpenPacket::kOne;
   ASSERT_TRUE(take(true));
   EXPECT_EQ(copy.chunk_id, 0x010203u);
+  EXPECT_FALSE(copy.is_scraped);
+  EXPECT_EQ(copy.open_packet, OpenPacket::kUnknown);
   EXPECT_EQ(copy.writer_id, 0x0405);
   EXPECT_EQ(copy.num_packets, 2);
   EXPECT_TRUE(copy.continues_from_previous && copy.continues_on_next &&
@@ -64,6 +105,9 @@ TEST(CopySentChunkTest, TakesBytesThatAreAChunk) {
   EXPECT_TRUE(copy.continues_from_previous);
   EXPECT_FALSE(copy.continues_on_next || copy.needs_patching ||
                copy.is_complete);
+  bytes.replace(6, 2, 2, '\0');
+  EXPECT_TRUE(take(false));
+  EXPECT_EQ(copy.num_packets, 0);
   bytes.resize(8);
   EXPECT_TRUE(take(true));
   EXPECT_TRUE(copy.payload.empty());
@@ -134,6 +178,9 @@ TEST_F(ScrapeChunkTest, TakesAllButTheLastPacket) {
   EXPECT_EQ(copy.num_packets, 3);
   EXPECT_FALSE(ScrapeChunk(abi, 0, 1, WriterState::kAlive, &copy));
   EXPECT_FALSE(ScrapeChunk(abi, 1, 0, WriterState::kAlive, &copy));
+  // Nothing is read of such a page, which is far behind the memory.
+  EXPECT_FALSE(ScrapeChunk(abi, SIZE_MAX / 2 / kPageSize, 0,
+                           WriterState::kAlive, &copy));
   EXPECT_FALSE(copy.is_complete);
   // A complete chunk is read as a whole, and stays where it is.
   writer->ReturnChunk();
@@ -145,6 +192,35 @@ TEST_F(ScrapeChunkTest, TakesAllButTheLastPacket) {
   EXPECT_EQ(abi.GetPageWord(0), word);
   arbiter_.FlushPendingCommitDataRequests();
   service_.DrainAll();
+}
+
+// A hostile writer fills its chunk, which is the last of the memory, to the
+// end.
+TEST(ScrapeChunkEndTest, NothingIsReadBehindTheChunk) {
+  SharedMemory memory(kPageSize);
+  const ABI abi(memory.start(), memory.size(), kPageSize);
+  ASSERT_TRUE(abi.TryPartitionPage(0, ABI::kPageDiv14));
+  ABI::Chunk chunks[2];
+  for (ABI::Chunk& chunk : chunks)
+    chunk = abi.TryAcquireChunkForWriting(0, ABI::kPageDiv14);
+  // The first byte behind the first chunk is none of a packet.
+  ABI::InitChunkForWriting(chunks[1], 0x7f7f, 0x7f7f7f7f, 1);
+  const size_t size = chunks[0].payload_size();
+  for (const size_t left : {0u, 1u, 2u, 3u}) {
+    // A fragment ends |left| bytes before the end of the chunk.
+    memset(chunks[0].payload_begin(), 0x11, size);
+    const size_t length = size - left - 2;
+    chunks[0].payload_begin()[0] = static_cast<uint8_t>(length | 0x80);
+    chunks[0].payload_begin()[1] = static_cast<uint8_t>(length >> 7);
+    ABI::InitChunkForWriting(chunks[0], 1, 0, 2);
+    ChunkCopy copy;
+    ASSERT_TRUE(ScrapeChunk(abi, 0, 0, WriterState::kGoneAndMarked, &copy));
+    EXPECT_EQ(copy.num_packets, 1);
+    EXPECT_EQ(copy.payload.size(), size - left);
+    // A packet that has begun has its tag in the second byte.
+    EXPECT_EQ(copy.open_packet,
+              left < 2 ? OpenPacket::kNone : OpenPacket::kOne);
+  }
 }
 
 // The thread sanitizer reports it if bytes are read while they are written. (It

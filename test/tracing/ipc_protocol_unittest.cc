@@ -17,6 +17,7 @@
 #include "protozero/scattered_heap_buffer.h"
 #include "protozero/tracing/producer.h"
 #include "src/tracing/ipc/frame_reader.h"
+#include "src/tracing/ipc/producer_methods.h"
 #include "src/tracing/ipc/shared_memory_file.h"
 #include "src/tracing/ipc/unix_socket.h"
 #include "src/tracing/protos/ipc_frame.pbzero.h"
@@ -44,6 +45,75 @@ TEST_F(IpcProtocolTest, RequestsAreAnsweredInOrder) {
   client.Invoke(0, kSync);
   EXPECT_THAT(client.ReceiveTexts(4),
               ElementsAre("1 bound yes 12", "2 yes", "77 yes", "0 yes"));
+}
+
+// The replies do not fit into the socket's buffer.
+TEST_F(IpcProtocolTest, AClientThatReadsLateGetsAllReplies) {
+  constexpr uint64_t kRequests = 3000;
+  HostThread host(socket());
+  RawClient client(socket());
+  client.Bind();
+  client.Initialize();
+  for (uint64_t i = 10; i < 10 + kRequests; ++i)
+    client.Invoke(i, kSync);
+  EXPECT_THAT(client.ReceiveTexts(2), ElementsAre("1 bound yes 12", "2 yes"));
+  for (uint64_t i = 10; i < 10 + kRequests; ++i)
+    ASSERT_EQ(client.ReceiveText(), std::to_string(i) + " yes");
+}
+
+TEST_F(IpcProtocolTest, IdsOfWritersAreChecked) {
+  HostThread host(socket());
+  RawClient client(socket());
+  client.Bind();
+  client.Initialize();
+  const auto call = [&](ProducerMethod method, uint32_t writer_id,
+                        uint32_t buffer) {
+    client.Invoke<pb::RegisterTraceWriterRequest>(
+        3, static_cast<uint32_t>(method),
+        [&](pb::RegisterTraceWriterRequest* request) {
+          request->set_trace_writer_id(writer_id);
+          request->set_target_buffer(buffer);
+        });
+  };
+  client.ReceiveTexts(2);
+  constexpr auto kRegister = ProducerMethod::kRegisterTraceWriter;
+  call(kRegister, 0, 1);
+  call(kRegister, kMaxWriterID + 1, 1);
+  call(kRegister, 0x10001, 1);
+  call(kRegister, 1, 0x10000);
+  EXPECT_THAT(client.ReceiveTexts(4),
+              ElementsAre("3 no", "3 no", "3 no", "3 no"));
+  call(kRegister, 1, 0xffff);
+  call(kRegister, kMaxWriterID, 0);
+  EXPECT_THAT(client.ReceiveTexts(2), ElementsAre("3 yes", "3 yes"));
+  constexpr auto kUnregister = ProducerMethod::kUnregisterTraceWriter;
+  call(kUnregister, 0, 0);
+  call(kUnregister, kMaxWriterID + 1, 0);
+  call(kUnregister, 0x10001, 0);
+  EXPECT_THAT(client.ReceiveTexts(3), ElementsAre("3 no", "3 no", "3 no"));
+  call(kUnregister, 1, 0);
+  call(kUnregister, kMaxWriterID, 0);
+  EXPECT_THAT(client.ReceiveTexts(2), ElementsAre("3 yes", "3 yes"));
+}
+
+TEST_F(IpcProtocolTest, AProducerIsToldWhoseMemoryItUses) {
+  HostThread host(socket());
+  for (const bool own_memory : {false, true}) {
+    const auto memory = SharedMemoryFile::Create(64 * 1024);
+    RawClient client(socket());
+    client.Bind();
+    EXPECT_EQ(client.ReceiveText(), "1 bound yes 12");
+    client.Initialize(own_memory, own_memory ? memory->fd() : -1);
+    const std::string payload = client.Receive();
+    const pb::IPCFrame::InvokeMethodReply::Decoder reply(
+        pb::IPCFrame::Decoder(payload).msg_invoke_method_reply());
+    EXPECT_TRUE(reply.success());
+    EXPECT_FALSE(reply.has_more());
+    const pb::InitializeConnectionResponse::Decoder response(
+        reply.reply_proto());
+    EXPECT_EQ(response.using_shmem_provided_by_producer(), own_memory);
+    EXPECT_TRUE(response.direct_smb_patching_supported());
+  }
 }
 
 TEST_F(IpcProtocolTest, MistakesAreRefused) {

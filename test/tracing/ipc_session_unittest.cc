@@ -218,6 +218,27 @@ TEST_F(IpcSessionTest, ThreadsThatDoNothingPinNoChunks) {
   EXPECT_EQ(Received(host.StopAndRead(session)), Streams());
 }
 
+TEST_F(IpcSessionTest, PacketsBeforeAnOpenOneAreUnknownWithoutScraping) {
+  HostThread host(socket());
+  const TracingSessionID session = host.Start();
+  const auto source = std::make_shared<Source>();
+  Producer::Options options = Options();
+  options.scraping = false;
+  Producer producer(options);
+  producer.RegisterDataSource(source);
+  ASSERT_TRUE(producer.Sync(kTimeoutMs));
+  DataSourceWriters writers(source);
+  WritePackets(&writers, 0, 0, 1);
+  TraceStats stats;
+  Streams received;
+  writers.Trace([&](TraceContext& context) {
+    auto packet = context.NewTracePacket();
+    received = Received(host.StopAndRead(session, &stats));
+  });
+  EXPECT_EQ(received, Streams());
+  EXPECT_EQ(stats.buffers.at(0).unknown_losses, 1u);
+}
+
 // Starts a session that asks to clear incremental state all the time.
 TracingSessionID StartWithClears(HostThread* host) {
   TraceConfig config;

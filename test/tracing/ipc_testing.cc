@@ -95,13 +95,17 @@ std::string HostThread::Read(TracingSessionID session) {
   return trace;
 }
 
-std::string HostThread::StopAndRead(TracingSessionID session) {
+std::string HostThread::StopAndRead(TracingSessionID session,
+                                    TraceStats* stats) {
   service_.StopTracing(session);
   host_.Wakeup();
   EXPECT_TRUE(WaitFor(
       [&] { return service_.GetState(session) == TracingService::kStopped; }));
   const std::string trace = Read(session);
-  EXPECT_EQ(service_.GetStats(session).buffers.at(0).abi_violations, 0u);
+  const TraceStats final_stats = service_.GetStats(session);
+  EXPECT_EQ(final_stats.buffers.at(0).abi_violations, 0u);
+  if (stats != nullptr)
+    *stats = final_stats;
   service_.CloseSession(session);
   return trace;
 }

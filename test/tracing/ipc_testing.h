@@ -39,8 +39,10 @@ class HostThread {
   TracingSessionID Start(const TraceConfig& config);
   bool Flush(TracingSessionID session);
   std::string Read(TracingSessionID session);
-  // Stops the session, and returns all that has not been read.
-  std::string StopAndRead(TracingSessionID session);
+  // Stops the session, and returns all that has not been read. |stats| may be
+  // null.
+  std::string StopAndRead(TracingSessionID session,
+                          TraceStats* stats = nullptr);
   void WaitForProducers(size_t number);
 
  private:

@@ -3,6 +3,7 @@
 // Tests the parts of both ends of a connection: frames, sockets, memory,
 // messages.
 
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
@@ -23,6 +24,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "src/tracing/ipc/byte_buffer.h"
 #include "src/tracing/ipc/frame_reader.h"
 #include "src/tracing/ipc/frame_sender.h"
 #include "src/tracing/ipc/messages.h"
@@ -141,6 +143,45 @@ TEST(FrameReaderTest, MemoryIsInProportionToWhatHasCome) {
   EXPECT_LE(largest, 8192u);
 }
 
+// ---- ByteBuffer
+
+TEST(ByteBufferTest, GrowsAndKeepsItsBytes) {
+  ByteBuffer buffer;
+  EXPECT_EQ(buffer.size(), 0u);
+  std::string expected;
+  for (size_t size = 1; size < 300; ++size) {
+    ASSERT_TRUE(buffer.Resize(size));
+    ASSERT_EQ(buffer.size(), size);
+    buffer.data()[size - 1] = static_cast<uint8_t>(size);
+    expected += static_cast<char>(size);
+    ASSERT_EQ(memcmp(buffer.data(), expected.data(), size), 0) << size;
+  }
+}
+
+TEST(ByteBufferTest, RoomThatIsThereIsUsed) {
+  ByteBuffer buffer;
+  ASSERT_TRUE(buffer.Reserve(100));
+  EXPECT_EQ(buffer.size(), 0u);
+  const uint8_t* const room = buffer.data();
+  ASSERT_TRUE(buffer.Resize(100));
+  ASSERT_TRUE(buffer.Reserve(100));
+  ASSERT_TRUE(buffer.Resize(1));
+  ASSERT_TRUE(buffer.Resize(100));
+  EXPECT_EQ(buffer.data(), room);
+}
+
+TEST(ByteBufferTest, BytesAreErasedFromTheFront) {
+  for (size_t count = 0; count <= 5; ++count) {
+    ByteBuffer buffer;
+    ASSERT_TRUE(buffer.Resize(5));
+    memcpy(buffer.data(), "abcde", 5);
+    buffer.EraseFront(count);
+    EXPECT_EQ(std::string(reinterpret_cast<const char*>(buffer.data()),
+                          buffer.size()),
+              std::string("abcde").substr(count));
+  }
+}
+
 // ---- Sockets
 
 class UnixSocketTest : public testing::Test {
@@ -202,12 +243,31 @@ TEST_F(UnixSocketTest, ConnectsByPathAndByAbstractName) {
   }
 }
 
+TEST_F(UnixSocketTest, APairIsConnectedAndStaysInTheProcess) {
+  ScopedFd one;
+  ScopedFd other;
+  ASSERT_TRUE(ConnectSocketPair(&one, &other));
+  for (const int fd : {one.get(), other.get()}) {
+    EXPECT_TRUE(fcntl(fd, F_GETFD) & FD_CLOEXEC);
+    EXPECT_TRUE(fcntl(fd, F_GETFL) & O_NONBLOCK);
+  }
+  const uint8_t bytes[] = {'a', 'b'};
+  size_t sent = 0;
+  EXPECT_EQ(SendToSocket(one.get(), bytes, sizeof(bytes), -1, &sent),
+            SocketStatus::kOk);
+  EXPECT_EQ(sent, 2u);
+  ScopedFd received;
+  EXPECT_EQ(ReceiveAll(other.get(), &received), "ab");
+  EXPECT_FALSE(received.is_valid());
+}
+
 TEST_F(UnixSocketTest, AbandonedSocketIsReplacedAndUsedOneIsNot) {
   std::string error;
   ScopedFd first = ListenOnUnixSocket(path(), &error);
   ASSERT_TRUE(first.is_valid()) << error;
   EXPECT_FALSE(ListenOnUnixSocket(path(), &error).is_valid());
-  EXPECT_THAT(error, HasSubstr("cannot listen on " + path()));
+  EXPECT_EQ(errno, EADDRINUSE);
+  EXPECT_EQ(error, "cannot listen on " + path() + ": " + strerror(EADDRINUSE));
   first.Reset();
   EXPECT_TRUE(ListenOnUnixSocket(path(), &error).is_valid()) << error;
 }
@@ -221,12 +281,24 @@ TEST_F(UnixSocketTest, OtherFilesAreNotReplaced) {
 }
 
 TEST_F(UnixSocketTest, NamesThatDoNotFitAreRefused) {
+  // A name has 107 bytes at most, with the '@' of an abstract one.
+  const std::string longest = path() + std::string(106 - path().size(), 'x');
   std::string error;
   for (const std::string& name :
-       {std::string(), std::string(108, 'x'), "@" + std::string(200, 'x')}) {
+       {std::string(), std::string(108, 'x'), "@x" + longest,
+        "@" + std::string(200, 'x')}) {
     EXPECT_FALSE(ListenOnUnixSocket(name, &error).is_valid());
+    EXPECT_THAT(error, HasSubstr(strerror(ENAMETOOLONG)));
     EXPECT_FALSE(ConnectToUnixSocket(name, &error).is_valid());
+    EXPECT_THAT(error, HasSubstr(strerror(ENAMETOOLONG)));
+    EXPECT_EQ(errno, ENAMETOOLONG);
   }
+  for (const std::string& name : {"@" + longest, longest + "x"}) {
+    const ScopedFd listening = ListenOnUnixSocket(name, &error);
+    EXPECT_TRUE(listening.is_valid()) << error;
+    EXPECT_TRUE(ConnectToUnixSocket(name, &error).is_valid()) << error;
+  }
+  unlink((longest + "x").c_str());
 }
 
 TEST_F(UnixSocketTest, DefaultIsTheEnvironments) {
@@ -566,6 +638,7 @@ TEST(MessagesTest, DataSourceConfigKeepsWhatItDoesNotKnow) {
   written.tracing_session_id = 2;
   written.stop_timeout_ms = 3;
   written.buffer_exhausted_policy = BufferExhaustedPolicy::kStall;
+  written.ring_bytes = uint64_t{1} << 40;
   written.raw_fields = unknown;
   const auto bytes = Serialize<tracing::pbzero::DataSourceConfig>(
       [&](auto* message) { WriteDataSourceConfig(written, message); });
@@ -577,7 +650,29 @@ TEST(MessagesTest, DataSourceConfigKeepsWhatItDoesNotKnow) {
   EXPECT_EQ(read.tracing_session_id, 2u);
   EXPECT_EQ(read.stop_timeout_ms, 3u);
   EXPECT_EQ(read.buffer_exhausted_policy, BufferExhaustedPolicy::kStall);
+  EXPECT_EQ(read.ring_bytes, uint64_t{1} << 40);
   EXPECT_EQ(read.raw_fields, unknown);
+}
+
+TEST(MessagesTest, WritersStallOnlyIfTheyAreToldTo) {
+  using Config = tracing::pbzero::DataSourceConfig;
+  const auto policy_of = [](Config::BufferExhaustedPolicy policy) {
+    DataSourceConfig config;
+    EXPECT_TRUE(ReadDataSourceConfig(Serialize<Config>([&](Config* message) {
+                                       message->set_buffer_exhausted_policy(
+                                           policy);
+                                     }),
+                                     &config));
+    return config.buffer_exhausted_policy;
+  };
+  EXPECT_EQ(policy_of(Config::BUFFER_EXHAUSTED_STALL_THEN_ABORT),
+            BufferExhaustedPolicy::kStall);
+  EXPECT_EQ(policy_of(Config::BUFFER_EXHAUSTED_STALL_THEN_DROP),
+            BufferExhaustedPolicy::kStall);
+  EXPECT_EQ(policy_of(Config::BUFFER_EXHAUSTED_DROP),
+            BufferExhaustedPolicy::kDrop);
+  EXPECT_EQ(policy_of(static_cast<Config::BufferExhaustedPolicy>(77)),
+            BufferExhaustedPolicy::kDrop);
 }
 
 TEST(MessagesTest, CommitDataRequest) {
@@ -592,6 +687,14 @@ TEST(MessagesTest, CommitDataRequest) {
       {3, 2, 1, nullptr, 0}};
   CommitDataRequest written{moves, 3, patched, 3};
   written.flush_request_id = uint64_t{1} << 40;
+  const CommitDataRequest::WriterLosses losses = {300,
+                                                  32767,
+                                                  LossReason::kWriterBusy,
+                                                  (uint64_t{3} << 32) + 1,
+                                                  (uint64_t{2} << 32) + 1,
+                                                  UINT64_MAX};
+  written.losses = &losses;
+  written.num_losses = 1;
   const auto bytes = Serialize<tracing::pbzero::CommitDataRequest>(
       [&](auto* message) { WriteCommitDataRequest(written, message); });
 
@@ -625,11 +728,88 @@ TEST(MessagesTest, CommitDataRequest) {
       }
     }
     EXPECT_EQ(read.flush_request_id, uint64_t{1} << 40);
+    ASSERT_EQ(read.num_losses, 1u);
+    EXPECT_EQ(read.losses[0].target_buffer, losses.target_buffer);
+    EXPECT_EQ(read.losses[0].writer_id, losses.writer_id);
+    EXPECT_EQ(read.losses[0].reason, losses.reason);
+    EXPECT_EQ(read.losses[0].packets, losses.packets);
+    EXPECT_EQ(read.losses[0].begun, losses.begun);
+    EXPECT_EQ(read.losses[0].bytes, losses.bytes);
   }
   ASSERT_TRUE(reader.Read(ConstBytes()));
   EXPECT_EQ(reader.request().num_chunks_to_move, 0u);
   EXPECT_EQ(reader.request().num_chunks_to_patch, 0u);
   EXPECT_EQ(reader.request().flush_request_id, 0u);
+  EXPECT_EQ(reader.request().num_losses, 0u);
+}
+
+TEST(MessagesTest, WhatAProducerLeavesOutIsNotSet) {
+  DataSourceDescriptor descriptor;
+  descriptor.name = "before";
+  descriptor.raw_fields = "before";
+  descriptor.id = 1;
+  descriptor.will_notify_on_start = descriptor.will_notify_on_stop = true;
+  descriptor.handles_incremental_state_clear = descriptor.no_flush = true;
+  EXPECT_TRUE(ReadDataSourceDescriptor(ConstBytes(), &descriptor));
+  EXPECT_EQ(descriptor.name, "");
+  EXPECT_EQ(descriptor.raw_fields, "");
+  EXPECT_EQ(descriptor.id, 0u);
+  EXPECT_FALSE(descriptor.will_notify_on_start);
+  EXPECT_FALSE(descriptor.will_notify_on_stop);
+  EXPECT_FALSE(descriptor.handles_incremental_state_clear);
+  EXPECT_FALSE(descriptor.no_flush);
+  // Such a description takes no more than the name.
+  EXPECT_EQ(Serialize<tracing::pbzero::DataSourceDescriptor>([&](auto* m) {
+              WriteDataSourceDescriptor(descriptor, m);
+            }).size(),
+            2u);
+}
+
+TEST(MessagesTest, LossesOfWriters) {
+  using Losses = CommitDataRequest::WriterLosses;
+  std::vector<Losses> losses;
+  for (size_t i = 0; i < kNumWriterLossReasons; ++i) {
+    Losses of_one{};
+    of_one.writer_id = static_cast<WriterID>(i + 1);
+    of_one.target_buffer = static_cast<BufferID>(i + 10);
+    of_one.reason = static_cast<LossReason>(i);
+    of_one.packets = (uint64_t{1} << 40) + i;
+    of_one.begun = i + 3;
+    of_one.bytes = (uint64_t{1} << 41) + i;
+    losses.push_back(of_one);
+  }
+  CommitDataRequest written{};
+  written.losses = losses.data();
+  written.num_losses = losses.size();
+  CommitDataReader reader;
+  ASSERT_TRUE(reader.Read(Serialize<tracing::pbzero::CommitDataRequest>(
+      [&](auto* message) { WriteCommitDataRequest(written, message); })));
+  ASSERT_EQ(reader.request().num_losses, losses.size());
+  for (size_t i = 0; i < losses.size(); ++i) {
+    const Losses& read = reader.request().losses[i];
+    EXPECT_EQ(read.writer_id, losses[i].writer_id);
+    EXPECT_EQ(read.target_buffer, losses[i].target_buffer);
+    EXPECT_EQ(read.reason, losses[i].reason);
+    EXPECT_EQ(read.packets, losses[i].packets);
+    EXPECT_EQ(read.begun, losses[i].begun);
+    EXPECT_EQ(read.bytes, losses[i].bytes);
+  }
+  // No writer has these reasons and these ids.
+  for (const uint32_t reason : {uint32_t{kNumWriterLossReasons}, UINT32_MAX}) {
+    ASSERT_TRUE(reader.Read(Serialize<tracing::pbzero::CommitDataRequest>(
+        [&](tracing::pbzero::CommitDataRequest* message) {
+          auto* const report = message->add_writer_losses();
+          report->set_reason(reason);
+          report->set_trace_writer_id(0x10001);
+          report->set_target_buffer(0x10002);
+        })));
+    ASSERT_EQ(reader.request().num_losses, 1u);
+    EXPECT_EQ(reader.request().losses[0].reason, LossReason::kUnknown);
+    EXPECT_EQ(reader.request().losses[0].writer_id, 0u);
+    EXPECT_EQ(reader.request().losses[0].target_buffer, 0u);
+  }
+  ASSERT_TRUE(reader.Read(ConstBytes()));
+  EXPECT_EQ(reader.request().num_losses, 0u);
 }
 
 TEST(MessagesTest, NumbersOutOfRangeAreNotCutOff) {
@@ -664,6 +844,15 @@ TEST(MessagesTest, MalformedRequestsAreRefusedAsAWhole) {
   EXPECT_FALSE(reader.Read(std::vector<uint8_t>{0x0a, 0x01, 0x08}));
   // This patch ends too early, too.
   EXPECT_FALSE(reader.Read(std::vector<uint8_t>{0x12, 0x03, 0x22, 0x01, 0x08}));
+  // So do a list of patches and a report of losses, before good ones.
+  const uint32_t losses =
+      tracing::pbzero::CommitDataRequest::kWriterLossesFieldNumber;
+  for (const uint32_t field : {1u, 2u, losses}) {
+    HeapBuffered<Message> message;
+    message->AppendBytes(field, "\x08", 1);
+    message->AppendBytes(field, "\x08\x01", 2);
+    EXPECT_FALSE(reader.Read(message.SerializeAsArray())) << field;
+  }
 }
 
 }  // namespace

@@ -231,7 +231,8 @@ class TracedRun {
     {
       DataSourceWriters writers(source);
       const auto write = [&](bool finishes) {
-        const std::string bytes(random() % max_size, 'b');
+        const auto size = static_cast<size_t>(random() % max_size);
+        const std::string bytes(size, 'b');
         writers.Trace([&](TraceContext& context) {
           ++report->begun;
           auto packet = context.NewTracePacket();

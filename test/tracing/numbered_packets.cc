@@ -11,11 +11,14 @@ namespace protozero::test {
 
 namespace {
 
-// The field ids of the packet. A service may write the trusted ones.
+// The field ids of the packet. A service may write the trusted ones, and the
+// writers of Perfetto's SDKs write the one of the first packet.
 constexpr uint32_t kTimestampFieldId = 8;
 constexpr uint32_t kEventFieldId = 900;
 constexpr uint32_t kPreviousPacketDroppedFieldId = 42;
-constexpr uint32_t kTrustedFieldIds[] = {3, 10, 42, 79, 98};
+constexpr uint32_t kFirstPacketOnSequenceFieldId = 87;
+constexpr uint32_t kTrustedFieldIds[] = {
+    3, 10, 42, 79, kFirstPacketOnSequenceFieldId, 98};
 // The field ids of the event.
 constexpr uint32_t kStreamFieldId = 1;
 constexpr uint32_t kIndexFieldId = 2;
@@ -48,20 +51,26 @@ class Random {
 };
 
 // Writes about |size| bytes.
-void WriteNode(Random* random, uint32_t size, int depth, Message* node) {
+void WriteNode(Random* random,
+               uint32_t size,
+               int depth,
+               Message* node,
+               const std::function<void()>& pause) {
   const uint32_t num_children =
       depth < kMaxDepth && size > 30 ? random->Below(4) : 0;
   uint32_t rest = size;
   for (uint32_t i = 0; i < num_children && rest > 0; ++i) {
     const uint32_t child_size = random->Below(rest) + 1;
     WriteNode(random, child_size, depth + 1,
-              node->BeginNestedMessage<Message>(kChildFieldId));
+              node->BeginNestedMessage<Message>(kChildFieldId), pause);
     rest -= child_size;
   }
   if (random->Below(2) != 0)
     node->AppendFixed(kFixedFieldId, random->Next());
   char bytes[256];
   while (rest > 0) {
+    if (pause != nullptr)
+      pause();
     const uint32_t now = std::min<uint32_t>(rest, sizeof(bytes));
     for (uint32_t i = 0; i < now; ++i)
       bytes[i] = static_cast<char>(random->Next());
@@ -107,7 +116,8 @@ void Canonicalize(ConstBytes message, Kind kind, std::string* text) {
 void WriteNumberedPacket(uint32_t stream,
                          uint32_t index,
                          uint32_t max_size,
-                         Message* packet) {
+                         Message* packet,
+                         const std::function<void()>& pause) {
   Random random(stream, index);
   // Most packets are small.
   const uint32_t limits[] = {20, 40, 40, 60, 100, 600, 600, 4000, 4000};
@@ -119,7 +129,7 @@ void WriteNumberedPacket(uint32_t stream,
   event->AppendVarInt(kStreamFieldId, stream);
   event->AppendVarInt(kIndexFieldId, index);
   WriteNode(&random, random.Below(std::min(limit, max_size)), 1,
-            event->BeginNestedMessage<Message>(kNodeFieldId));
+            event->BeginNestedMessage<Message>(kNodeFieldId), pause);
 }
 
 void PacketChecker::Error(const std::string& error) {

@@ -5,6 +5,7 @@
 
 #include <stdint.h>
 
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -17,11 +18,13 @@ namespace protozero::test {
 // Writes a packet with a content that follows from two numbers, so that a
 // receiver knows what it should be. It has messages nested up to six deep, of
 // all sizes from a few bytes to |max_size|. A stream is the packets of one
-// thread, in the order of |index|.
+// thread, in the order of |index|. Calls |pause|, if there is one, now and then
+// in the middle of the packet.
 void WriteNumberedPacket(uint32_t stream,
                          uint32_t index,
                          uint32_t max_size,
-                         Message* packet);
+                         Message* packet,
+                         const std::function<void()>& pause = nullptr);
 
 // Checks the numbered packets in a trace.
 class PacketChecker {

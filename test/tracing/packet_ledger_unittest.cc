@@ -69,6 +69,19 @@ TEST_F(PacketLedgerTest, LaterCopyTakesThePlaceOfAnEarlierOne) {
   EXPECT_EQ(num_open(), 4u);
 }
 
+// Only a hostile producer takes back packets that were given out.
+TEST_F(PacketLedgerTest, LaterCopyCannotTakeBackWhatWasGivenOut) {
+  ChunkAccount chunk = ledger_.Store(3, 0);
+  for (int i = 0; i < 2; ++i) {
+    ledger_.GiveOut(&chunk);
+    ledger_.Receive();
+  }
+  chunk = ledger_.Store(1, ledger_.TakeBack(chunk, 1));
+  EXPECT_EQ(chunk.num_left(), 0u);
+  EXPECT_EQ(written(), 2u);
+  EXPECT_EQ(num_open(), 0u);
+}
+
 TEST_F(PacketLedgerTest, CopyWithoutRoomIsRefusedUntilALaterOneHasRoom) {
   ChunkAccount held = ledger_.Store(2, 0);
   ledger_.Refuse(5, false, &held);
@@ -198,6 +211,19 @@ TEST_F(PacketLedgerTest, ReportedNumbersDoNotOverflow) {
   sums.Add(sums);
   EXPECT_EQ(sums.begun, UINT64_MAX);
   EXPECT_EQ(sums.lost.of(LossReason::kMemoryFull), UINT64_MAX);
+}
+
+TEST_F(PacketLedgerTest, NumbersHaveMoreThan32Bits) {
+  constexpr uint64_t kMany = (uint64_t{1} << 32) + 7;
+  ledger_.Store(kMany, 0);
+  Report(LossReason::kWriterBusy, kMany, 0, 0);
+  Report(LossReason::kWriterBusy, kMany, 0, 0);
+  ledger_.Close({kMany, 3}, LossReason::kOverwritten, 0);
+  const PacketSums sums = ledger_.Sums();
+  EXPECT_EQ(sums.written, kMany);
+  EXPECT_EQ(sums.begun, 3 * kMany);
+  EXPECT_EQ(lost(LossReason::kWriterBusy), 2 * kMany);
+  EXPECT_EQ(lost(LossReason::kOverwritten), kMany - 3);
 }
 
 TEST_F(PacketLedgerTest, GapCountsOnceUntilAPacketIsReceived) {

@@ -410,6 +410,27 @@ TEST_F(PacketReaderTest, ANewReaderBeginsWithTheOldestChunk) {
   EXPECT_EQ(NumChunksInUse(), 1u);
 }
 
+TEST_F(PacketReaderTest, PacketsGoOnWhereIdsWrapAround) {
+  WriteChunk(1, UINT32_MAX, 1 | ABI::kLastPacketContinuesOnNextChunk, "01 08");
+  WriteChunk(1, 0, 2 | ABI::kFirstPacketContinuesFromPrevChunk,
+             "01 01 02 08 02");
+  EXPECT_EQ(Read(), "1 2");
+  EXPECT_EQ(stats().chunk_gaps, 0u);
+  WriteChunk(2, UINT32_MAX, 1, "02 08 03");
+  WriteChunk(2, 1, 1, "02 08 04");
+  EXPECT_EQ(Read(), "3 !4");
+  EXPECT_EQ(stats().chunk_gaps, 1u);
+}
+
+TEST_F(PacketReaderTest, ADropMarkerThatBeginsAPacketEndsTheOneBefore) {
+  WriteChunk(1, 0, 1 | ABI::kLastPacketContinuesOnNextChunk, "02 08 01");
+  WriteChunk(1, 1, 1, "ff ff ff 7f");
+  WriteChunk(1, 2, 1, "02 08 03");
+  EXPECT_EQ(Read(), "!3");
+  EXPECT_EQ(stats().packets_torn, 1u);
+  EXPECT_EQ(stats().packets_abandoned, 1u);
+}
+
 TEST_F(PacketReaderTest, AReaderThatComesLateHasNoBeginning) {
   WriteChunk(1, 5, 2 | ABI::kFirstPacketContinuesFromPrevChunk,
              "02 08 01 02 08 02");

@@ -266,6 +266,12 @@ void FaultyRun::Trace() {
     service_->Flush(session_, 1000, kFlushReasonExplicit, [](bool) {});
   });
   Turns({&first});
+  TracingSessionID copy = 0;
+  std::string error;
+  Try([&] { copy = service_->CloneSession(session_, &error); });
+  Turns({&first});
+  // Without memory, it may be gone, or its flush has no answer.
+  service_->CloseSession(copy);
   Try([&] { service_->StopTracing(session_); });
   Turns({&first});
   // The first producer does not say that it has stopped.

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include <algorithm>
 #include <memory>
@@ -15,6 +16,7 @@
 #include <gtest/gtest.h>
 
 #include "protozero/tracing/shared_memory.h"
+#include "protozero/tracing/trace.h"
 #include "protozero/tracing/tracing_service.h"
 #include "src/tracing/service/buffer_table.h"
 #include "src/tracing/service/chunk_collector.h"
@@ -24,6 +26,9 @@
 #include "src/tracing/service/producer_table.h"
 #include "src/tracing/service/service_packets.h"
 #include "src/tracing/service/session.h"
+#include "src/tracing/service/session_reader.h"
+#include "src/tracing/service/trace_buffer.h"
+#include "src/tracing/shared_memory/chunk_reader.h"
 
 namespace protozero::test {
 namespace {
@@ -122,7 +127,7 @@ class ServicePartsTest : public testing::Test, public Flushes::Observer {
   uint64_t now_ = 1000;
   const TracingService::Clock clock_ = [this] { return now_; };
   service::BufferTable buffers_;
-  service::ChunkCollector chunks_{&buffers_};
+  service::ChunkCollector chunks_{&clock_, &buffers_};
   service::ProducerTable producers_{&chunks_};
   service::DataSources data_sources_{&clock_, &buffers_, &producers_};
   Flushes flushes_{&clock_, &producers_, &data_sources_, this};
@@ -239,6 +244,215 @@ TEST_F(ServicePartsTest, AProducerHasOnePeriodicFlushAtATime) {
   EXPECT_EQ(TakeEnds(), "+");
   flushes_.FailAll(session);
   EXPECT_EQ(TakeEnds(), "-");
+}
+
+TEST_F(ServicePartsTest, NoWriterGetsTheSequenceIDOfAnother) {
+  Session* const session = StartSession();
+  session->output.next_sequence_id = UINT32_MAX;
+  service::TraceBuffer& buffer = buffers_.Get(session->buffer_ids[0]);
+  const auto add = [&](WriterID writer_id, ChunkID chunk_id) {
+    ChunkCopy chunk;
+    chunk.writer_id = writer_id;
+    chunk.chunk_id = chunk_id;
+    chunk.num_packets = 1;
+    chunk.is_complete = true;
+    chunk.payload = {2, 0x40, 1};
+    buffer.AddChunk({7, 1000, 1234}, chunk);
+  };
+  for (ChunkID i = 0; i < 3; ++i) {
+    add(1, i);
+    add(2, i);
+  }
+  service::SessionReader reader(&buffers_, nullptr);
+  std::vector<uint8_t> bytes;
+  bool has_more = false;
+  EXPECT_TRUE(reader.ReadBatch(session, &bytes, &has_more));
+  size_t num_packets = 0;
+  for (const ConstBytes packet : trace::Trace::Decoder(bytes).packet()) {
+    ++num_packets;
+    EXPECT_EQ(trace::TracePacket::Decoder(packet).trusted_packet_sequence_id(),
+              UINT32_MAX);
+  }
+  EXPECT_EQ(num_packets, 3u);
+  EXPECT_EQ(buffer.stats().lost.of(LossReason::kNoWriterID), 3u);
+}
+
+TEST(ServicePacketsTest, ClocksAreThoseOfTheSystem) {
+  const auto read = [](clockid_t clock) {
+    timespec time;
+    EXPECT_EQ(clock_gettime(clock, &time), 0);
+    return static_cast<uint64_t>(time.tv_sec) * 1000000000 +
+           static_cast<uint64_t>(time.tv_nsec);
+  };
+  const uint64_t boottime = read(CLOCK_BOOTTIME);
+  const uint64_t monotonic = read(CLOCK_MONOTONIC);
+  const uint64_t realtime = read(CLOCK_REALTIME);
+  const ClockReadings clocks = service::ReadClocks();
+  EXPECT_GE(clocks.boottime, boottime);
+  EXPECT_LE(clocks.boottime, read(CLOCK_BOOTTIME));
+  EXPECT_GE(clocks.monotonic, monotonic);
+  EXPECT_LE(clocks.monotonic, read(CLOCK_MONOTONIC));
+  // Somebody may set this one.
+  EXPECT_GE(clocks.realtime + 3600000000000, realtime);
+}
+
+// Returns the snapshot in a trace, as "clock=time ... of primary at timestamp".
+std::string SnapshotIn(const std::vector<uint8_t>& bytes) {
+  std::string text;
+  for (const ConstBytes packet : trace::Trace::Decoder(bytes).packet()) {
+    const trace::TracePacket::Decoder decoder(packet);
+    if (!decoder.has_clock_snapshot())
+      continue;
+    const trace::ClockSnapshot::Decoder snapshot(decoder.clock_snapshot());
+    for (const ConstBytes clock : snapshot.clocks()) {
+      const trace::ClockSnapshot::Clock::Decoder reading(clock);
+      text += std::to_string(reading.clock_id()) + "=" +
+              std::to_string(reading.timestamp()) + " ";
+    }
+    text += "of " + std::to_string(snapshot.primary_trace_clock()) + " at " +
+            std::to_string(decoder.timestamp());
+  }
+  return text;
+}
+
+// By the numbers of Perfetto's clocks: 1 for real time, 3 for monotonic time, 6
+// for boot time.
+TEST(ServicePacketsTest, SnapshotsHaveAllClocks) {
+  ClockReadings clocks{};
+  clocks.realtime = 100;
+  clocks.monotonic = 20;
+  clocks.boottime = 30;
+  std::vector<uint8_t> bytes;
+  ASSERT_TRUE(service::AppendClockSnapshot(clocks, &bytes));
+  EXPECT_EQ(SnapshotIn(bytes), "1=100 3=20 6=30 of 6 at 30");
+  // Some systems have no boot clock.
+  clocks.boottime = 0;
+  bytes.clear();
+  ASSERT_TRUE(service::AppendClockSnapshot(clocks, &bytes));
+  EXPECT_EQ(SnapshotIn(bytes), "1=100 3=20 of 3 at 20");
+  bytes.clear();
+  ASSERT_TRUE(service::AppendTraceHeader(clocks, "", &bytes));
+  EXPECT_EQ(SnapshotIn(bytes), "1=100 3=20 of 3 at 20");
+  bytes.clear();
+  ASSERT_TRUE(service::AppendTraceTrailer(clocks, TraceStats(), &bytes));
+  EXPECT_EQ(SnapshotIn(bytes), "1=100 3=20 of 3 at 20");
+}
+
+TEST(ServicePacketsTest, TheTrailerHasAllFiguresOfABuffer) {
+  TraceStats stats;
+  stats.buffers.resize(1);
+  TraceBufferStats& buffer = stats.buffers[0];
+  uint64_t number = 0;
+  buffer.buffer_size = ++number;
+  buffer.bytes_written = ++number;
+  buffer.bytes_overwritten = ++number;
+  buffer.bytes_read = ++number;
+  buffer.chunks_written = ++number;
+  buffer.chunks_rewritten = ++number;
+  buffer.chunks_overwritten = ++number;
+  buffer.chunks_discarded = ++number;
+  buffer.chunks_read = ++number;
+  buffer.chunks_committed_out_of_order = ++number;
+  buffer.write_wrap_count = ++number;
+  buffer.patches_succeeded = ++number;
+  buffer.patches_failed = ++number;
+  buffer.readaheads_succeeded = ++number;
+  buffer.readaheads_failed = ++number;
+  buffer.abi_violations = ++number;
+  buffer.packets_begun = ++number;
+  buffer.packets_read = ++number;
+  buffer.unknown_losses = ++number;
+  for (size_t i = 0; i < kNumLossReasons; ++i)
+    buffer.lost.packets[i] = 1000 + i;
+  buffer.lost.bytes = 77;
+  std::vector<uint8_t> bytes;
+  ASSERT_TRUE(service::AppendTraceTrailer({}, stats, &bytes));
+
+  ConstBytes message;
+  for (const ConstBytes packet : trace::Trace::Decoder(bytes).packet()) {
+    const trace::TracePacket::Decoder decoder(packet);
+    if (decoder.has_trace_stats())
+      message = decoder.trace_stats();
+  }
+  const trace::TraceStats::Decoder decoder(message);
+  ASSERT_TRUE(decoder.has_buffer_stats());
+  const trace::TraceStats::BufferStats::Decoder read(*decoder.buffer_stats());
+  number = 0;
+  EXPECT_EQ(read.buffer_size(), ++number);
+  EXPECT_EQ(read.bytes_written(), ++number);
+  EXPECT_EQ(read.bytes_overwritten(), ++number);
+  EXPECT_EQ(read.bytes_read(), ++number);
+  EXPECT_EQ(read.chunks_written(), ++number);
+  EXPECT_EQ(read.chunks_rewritten(), ++number);
+  EXPECT_EQ(read.chunks_overwritten(), ++number);
+  EXPECT_EQ(read.chunks_discarded(), ++number);
+  EXPECT_EQ(read.chunks_read(), ++number);
+  EXPECT_EQ(read.chunks_committed_out_of_order(), ++number);
+  EXPECT_EQ(read.write_wrap_count(), ++number);
+  EXPECT_EQ(read.patches_succeeded(), ++number);
+  EXPECT_EQ(read.patches_failed(), ++number);
+  EXPECT_EQ(read.readaheads_succeeded(), ++number);
+  EXPECT_EQ(read.readaheads_failed(), ++number);
+  EXPECT_EQ(read.abi_violations(), ++number);
+  EXPECT_EQ(read.packets_begun(), ++number);
+  EXPECT_EQ(read.packets_read(), ++number);
+  EXPECT_EQ(read.unknown_losses(), ++number);
+  EXPECT_EQ(read.bytes_lost(), 77u);
+  EXPECT_EQ(read.trace_writer_packet_loss(), 6 * 1000u + 15);
+  size_t reason = 0;
+  for (const ConstBytes lost : read.packets_lost()) {
+    const trace::TraceStats::PacketsLost::Decoder losses(lost);
+    EXPECT_EQ(static_cast<size_t>(losses.reason()), reason);
+    EXPECT_EQ(losses.packets(), 1000 + reason);
+    ++reason;
+  }
+  EXPECT_EQ(reason, kNumLossReasons);
+}
+
+TEST(ServicePacketsTest, TheTrailerHasAllFiguresOfTheSession) {
+  TraceStats stats;
+  stats.buffers.resize(3);
+  stats.producers.resize(2);
+  stats.producers_seen = 4;
+  stats.data_sources_registered = 5;
+  stats.tracing_sessions = 6;
+  stats.chunks_discarded = 7;
+  stats.patches_discarded = 8;
+  stats.invalid_packets = 9;
+  stats.flushes_requested = 10;
+  stats.flushes_succeeded = 11;
+  stats.flushes_failed = 12;
+  using Read = trace::TraceStats;
+  for (const bool is_flushed : {false, true}) {
+    stats.final_flush_succeeded = is_flushed;
+    std::vector<uint8_t> bytes;
+    ASSERT_TRUE(service::AppendTraceTrailer({1, 2, 3}, stats, &bytes));
+    size_t num_found = 0;
+    for (const ConstBytes packet : trace::Trace::Decoder(bytes).packet()) {
+      const trace::TracePacket::Decoder decoder(packet);
+      if (!decoder.has_trace_stats())
+        continue;
+      ++num_found;
+      // The boot clock's time.
+      EXPECT_EQ(decoder.timestamp(), 3u);
+      const Read::Decoder read(decoder.trace_stats());
+      EXPECT_EQ(read.producers_connected(), 2u);
+      EXPECT_EQ(read.total_buffers(), 3u);
+      EXPECT_EQ(read.producers_seen(), 4u);
+      EXPECT_EQ(read.data_sources_registered(), 5u);
+      EXPECT_EQ(read.tracing_sessions(), 6u);
+      EXPECT_EQ(read.chunks_discarded(), 7u);
+      EXPECT_EQ(read.patches_discarded(), 8u);
+      EXPECT_EQ(read.invalid_packets(), 9u);
+      EXPECT_EQ(read.flushes_requested(), 10u);
+      EXPECT_EQ(read.flushes_succeeded(), 11u);
+      EXPECT_EQ(read.flushes_failed(), 12u);
+      EXPECT_EQ(read.final_flush_outcome(), is_flushed
+                                                ? Read::FINAL_FLUSH_SUCCEEDED
+                                                : Read::FINAL_FLUSH_FAILED);
+    }
+    EXPECT_EQ(num_found, 1u);
+  }
 }
 
 TEST(ServicePacketsTest, ClocksThatDriftApart) {

@@ -2,14 +2,14 @@
 
 #include "protozero/tracing/shared_memory_abi.h"
 
-#include <string.h>
-
 #include <thread>
 #include <tuple>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "test/testing/expect_mistake.h"
+#include "test/testing/hex.h"
 #include "test/tracing/fake_service.h"
 
 namespace protozero::test {
@@ -127,8 +127,23 @@ TEST(SharedMemoryABITest, HeaderIsLaidOutAsOtherProcessesExpect) {
   ABI::InitChunkForWriting(
       chunk, 0x1234, 0x56789abc,
       ABI::kFirstPacketContinuesFromPrevChunk | ABI::kChunkNeedsPatching | 5);
-  const uint8_t expected[] = {0xbc, 0x9a, 0x78, 0x56, 0x34, 0x12, 0x05, 0x14};
-  EXPECT_EQ(memcmp(chunk.begin(), expected, sizeof(expected)), 0);
+  EXPECT_EQ(HexOfChunk(chunk.begin(), 8), "bc 9a 78 56 34 12 05 14");
+}
+
+TEST(SharedMemoryABITest, PagesHaveFewSizes) {
+  SharedMemory memory(2 * ABI::kMaxPageSize);
+  const auto num_pages = [&](size_t page_size) {
+    return ABI(memory.start(), memory.size(), page_size).num_pages();
+  };
+  EXPECT_EQ(num_pages(4096), 32u);
+  EXPECT_EQ(num_pages(12288), 10u);
+  EXPECT_EQ(num_pages(65536), 2u);
+  for (const size_t page_size : {0u, 2048u, 4095u, 4097u, 6144u, 69632u}) {
+    EXPECT_MISTAKE(EXPECT_EQ(num_pages(page_size), 0u),
+                   "pages are of 4 to 64 KiB, in multiples of 4 KiB");
+  }
+  EXPECT_MISTAKE(ABI(memory.start() + 4, 4096, 4096),
+                 "the words of a page have to be aligned");
 }
 
 TEST(SharedMemoryABITest, PartitionedPageIsNotPartitionedAgain) {
@@ -155,6 +170,9 @@ TEST(SharedMemoryABITest, NonsenseIsRefused) {
   EXPECT_FALSE(abi.TryAcquireChunkForReading(0, 1).is_valid());
   EXPECT_FALSE(abi.TryAcquireChunkForReading(0, SIZE_MAX).is_valid());
   EXPECT_FALSE(abi.TryAcquireChunkForReading(2, 0).is_valid());
+  EXPECT_TRUE(abi.GetChunkUnchecked(1, word, 0).is_valid());
+  EXPECT_FALSE(abi.GetChunkUnchecked(1, word, 1).is_valid());
+  EXPECT_FALSE(abi.GetChunkUnchecked(2, word, 0).is_valid());
   EXPECT_FALSE(abi.TryAcquireChunkForReading(SIZE_MAX, 0).is_valid());
   const ABI::Chunk chunk = abi.TryAcquireChunkForReading(0, 0);
   ASSERT_TRUE(chunk.is_valid());

@@ -2,14 +2,20 @@
 
 #include "protozero/tracing/shared_memory_arbiter.h"
 
+#include <algorithm>
+#include <functional>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include "protozero/tracing/trace_writer.h"
+#include "src/tracing/shared_memory/chunk_ring.h"
+#include "test/testing/expect_mistake.h"
 #include "test/testing/hex.h"
 #include "test/tracing/fake_service.h"
 
@@ -244,6 +250,141 @@ TEST_F(SharedMemoryArbiterTest, MoreWritersThanIdsLoseWhatTheyWrite) {
   EXPECT_FALSE(service_.sequences().at(2)->packets[1].previous_packet_dropped);
 }
 
+TEST_F(SharedMemoryArbiterTest, ShowsWhereEachWriterGoesOn) {
+  Start({});
+  auto first = arbiter_->CreateTraceWriter(1);
+  auto second = arbiter_->CreateTraceWriter(1);
+  const auto pages = [this] {
+    std::vector<size_t> result;
+    arbiter_->VisitNextPages([&](size_t page) { result.push_back(page); });
+    return result;
+  };
+  EXPECT_EQ(pages(), (std::vector<size_t>{0, 2}));
+  FillChunks(second.get(), 1);
+  EXPECT_EQ(pages(), (std::vector<size_t>{0, 3}));
+  // Behind the last page comes the first one.
+  FillChunks(second.get(), 1);
+  EXPECT_EQ(pages(), (std::vector<size_t>{0, 0}));
+  first.reset();
+  EXPECT_EQ(pages(), std::vector<size_t>{0});
+}
+
+// While a thread commits, others only queue what they have: that thread sends
+// it then, in requests of a limited size.
+class QueueingService : public FakeService {
+ public:
+  QueueingService(const SharedMemory& memory, size_t page_size)
+      : FakeService(memory, page_size) {
+    DrainOnCommit();
+  }
+  void CommitData(const CommitDataRequest& request) override {
+    if (during_next_commit) {
+      std::exchange(during_next_commit, nullptr)();
+      return FakeService::CommitData(request);
+    }
+    size_t num_patches = 0;
+    for (size_t i = 0; i < request.num_chunks_to_patch; ++i)
+      num_patches += request.chunks_to_patch[i].num_patches;
+    max_patches = std::max(max_patches, num_patches);
+    max_chunks_to_patch =
+        std::max(max_chunks_to_patch, request.num_chunks_to_patch);
+    max_chunks_to_move =
+        std::max(max_chunks_to_move, request.num_chunks_to_move);
+    max_losses = std::max(max_losses, request.num_losses);
+    FakeService::CommitData(request);
+  }
+
+  std::function<void()> during_next_commit;
+  size_t max_patches = 0;
+  size_t max_chunks_to_patch = 0;
+  size_t max_chunks_to_move = 0;
+  size_t max_losses = 0;
+};
+
+class CommitSizesTest : public testing::Test {
+ protected:
+  // Has |num_writers| writers do something during a commit.
+  template <typename Write>
+  void WriteDuringACommit(size_t num_writers, const Write& write) {
+    auto trigger = arbiter_->CreateTraceWriter(1);
+    for (size_t i = 0; i < num_writers; ++i)
+      writers_.push_back(arbiter_->CreateTraceWriter(1));
+    service_.during_next_commit = [&] {
+      for (const auto& writer : writers_)
+        write(writer.get());
+    };
+    WriteNumber(trigger.get(), 1);
+    trigger->Flush();
+    EXPECT_FALSE(service_.during_next_commit);
+  }
+  // Writes a packet of |depth| messages within each other, in many chunks, so
+  // that the first chunk gets a patch for each message.
+  static void WriteDeepPacket(TraceWriter* writer, size_t depth, size_t size) {
+    {
+      auto packet = writer->NewTracePacket();
+      Message* message = packet->BeginNestedMessage<Message>(1);
+      for (size_t i = 1; i < depth; ++i)
+        message = message->BeginNestedMessage<Message>(1);
+      message->AppendString(2, std::string(size, 'x'));
+    }
+    writer->ReturnChunk();
+  }
+  void Start(ABI::PageLayout layout) {
+    SharedMemoryArbiter::Options options;
+    options.page_layout = layout;
+    arbiter_ = std::make_unique<SharedMemoryArbiter>(
+        memory_.start(), memory_.size(), kPageSize, &service_, options);
+  }
+  void ExpectPackets(size_t num_packets) {
+    for (const auto& writer : writers_) {
+      EXPECT_EQ(writer->packets_lost(), 0u);
+      EXPECT_EQ(service_.PacketsOf(writer->writer_id()).size(), num_packets);
+    }
+    EXPECT_EQ(service_.complaints(), "");
+  }
+
+  const SharedMemory memory_{512 * kPageSize};
+  QueueingService service_{memory_, kPageSize};
+  std::unique_ptr<SharedMemoryArbiter> arbiter_;
+  std::vector<std::unique_ptr<TraceWriter>> writers_;
+};
+
+TEST_F(CommitSizesTest, PatchesOfManyChunks) {
+  Start(ABI::kPageDiv14);
+  WriteDuringACommit(
+      150, [](TraceWriter* writer) { WriteDeepPacket(writer, 1, 2500); });
+  ExpectPackets(1);
+  EXPECT_EQ(service_.max_chunks_to_patch, 64u);
+  EXPECT_EQ(service_.max_patches, 64u);
+  EXPECT_EQ(service_.max_chunks_to_move, 128u);
+}
+
+TEST_F(CommitSizesTest, ManyPatchesOfAChunk) {
+  Start(ABI::kPageDiv4);
+  WriteDuringACommit(
+      7, [](TraceWriter* writer) { WriteDeepPacket(writer, 128, 9000); });
+  ExpectPackets(1);
+  // There is always room for all patches that a writer may have.
+  EXPECT_EQ(service_.max_patches, 2 * PatchPool::kNumPatches);
+  EXPECT_EQ(service_.max_chunks_to_patch, 2u);
+}
+
+TEST_F(CommitSizesTest, LossesOfManyWriters) {
+  Start(ABI::kPageDiv1);
+  WriteDuringACommit(150, [](TraceWriter* writer) {
+    WriteDeepPacket(writer, 1, 513 * kPageSize);
+  });
+  EXPECT_EQ(service_.max_losses, 64u);
+  for (const auto& writer : writers_) {
+    EXPECT_EQ(writer->packets_lost(), 1u);
+    EXPECT_EQ(service_.sequences()
+                  .at(writer->writer_id())
+                  ->buffer.stats()
+                  .trace_writer_packet_loss(),
+              1u);
+  }
+}
+
 TEST_F(SharedMemoryArbiterTest, ForeignLayoutsAreLeftAlone) {
   SharedMemoryArbiter::Options options;
   options.page_layout = ABI::kPageDiv2;
@@ -255,6 +396,16 @@ TEST_F(SharedMemoryArbiterTest, ForeignLayoutsAreLeftAlone) {
   WriteNumber(writer.get(), 1);
   EXPECT_EQ(abi.GetPageWord(0), 0x30000000u);
   EXPECT_EQ(abi.GetPageWord(2), 0x20000001u);
+}
+
+TEST_F(SharedMemoryArbiterTest, LayoutsWithoutChunksAndOfRingsAreMistakes) {
+  SharedMemoryArbiter::Options options;
+  options.page_layout = ABI::kPageNotPartitioned;
+  EXPECT_MISTAKE(Start(options), "the layout has to have chunks");
+  RingState ring{};
+  options.ring = &ring;
+  options.page_layout = ABI::kPageDiv4;
+  EXPECT_MISTAKE(Start(options), "a page of a ring has one chunk");
 }
 
 TEST_F(SharedMemoryArbiterTest, BufferOfNoPagesLosesEverything) {

@@ -3,14 +3,17 @@
 // Tests services with strange behaviour: the program that traces goes on, and
 // can say why it is not traced.
 
+#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <new>
 #include <string>
 #include <thread>
 #include <utility>
@@ -26,6 +29,7 @@
 #include "src/tracing/protos/ipc_frame.pbzero.h"
 #include "src/tracing/protos/namespace.h"
 #include "src/tracing/protos/producer_port.pbzero.h"
+#include "src/tracing/writer/flight_header.h"
 #include "test/tracing/ipc_testing.h"
 #include "test/tracing/raw_client.h"
 
@@ -68,6 +72,8 @@ class RawService {
     peer_ = std::make_unique<RawClient>(std::move(socket));
   }
   void Close() { peer_.reset(); }
+  // Lets the producer not connect again.
+  void StopListening() { listening_.Reset(); }
 
   // Reads until the producer calls |method|, and returns the request. Notes
   // down the id of the call.
@@ -81,6 +87,7 @@ class RawService {
       if (call.method_id() != static_cast<uint32_t>(method))
         continue;
       request_id_ = frame.request_id();
+      wants_no_reply_ = call.drop_reply();
       return call.args_proto().ToStdString();
     }
   }
@@ -138,6 +145,13 @@ class RawService {
         },
         fd);
   }
+  void TellFlightFile(int fd) {
+    Tell(
+        [&](Command* command) {
+          command->set_setup_tracing()->set_is_flight_file(true);
+        },
+        fd);
+  }
   void TellSetup(uint64_t instance, const std::string& name) {
     Tell([&](Command* command) {
       auto* const setup = command->set_setup_data_source();
@@ -177,6 +191,8 @@ class RawService {
     peer_->Send(write, fd);
   }
   RawClient* peer() { return peer_.get(); }
+  // Returns whether the last call must not be answered.
+  bool wants_no_reply() const { return wants_no_reply_; }
 
  private:
   ScopedFd listening_;
@@ -184,6 +200,7 @@ class RawService {
   uint64_t request_id_ = 0;
   uint64_t command_request_ = 0;
   uint64_t flush_id_ = 0;
+  bool wants_no_reply_ = false;
 };
 
 class StrangeServiceTest : public IpcTest {
@@ -209,6 +226,26 @@ class StrangeServiceTest : public IpcTest {
     EXPECT_NE(producer->why_off(), "");
   }
 
+  // Makes |memory_| a flight recorder's file.
+  FlightHeader* WriteFlightHeader() {
+    auto* const header = new (memory_->start()) FlightHeader();
+    header->version = FlightHeader::kVersion;
+    header->page_size = 4096;
+    header->num_pages = 15;
+    return header;
+  }
+  // Has the producer record a session to such a file.
+  FlightHeader* BeginFlight() {
+    FlightHeader* const header = WriteFlightHeader();
+    service_.Welcome();
+    service_.TellFlightFile(memory_->fd());
+    service_.TellSetup(1, kSourceName);
+    service_.TellStart(1);
+    service_.TellFlush(1);
+    EXPECT_TRUE(source_->is_enabled());
+    return header;
+  }
+
   const std::shared_ptr<CountingSource> source_ =
       std::make_shared<CountingSource>();
   const std::unique_ptr<SharedMemoryFile> memory_ =
@@ -232,7 +269,9 @@ TEST_F(StrangeServiceTest, ThatSaysYesAndHasNoMethods) {
 
 TEST_F(StrangeServiceTest, IsNotAskedForASmallSizeInPlaceOfAHugeOne) {
   Producer::Options options = Options();
-  options.shared_memory_size = (size_t{1} << 32) + 4096;
+  const uint64_t huge = (uint64_t{1} << 32) + 4096;
+  options.shared_memory_size =
+      static_cast<size_t>(std::min<uint64_t>(huge, SIZE_MAX));
   options.page_size = SIZE_MAX;
   Producer producer(options);
   service_.Accept();
@@ -242,6 +281,36 @@ TEST_F(StrangeServiceTest, IsNotAskedForASmallSizeInPlaceOfAHugeOne) {
   const pb::InitializeConnectionRequest::Decoder request(args);
   EXPECT_EQ(request.shared_memory_size_hint_bytes(), UINT32_MAX);
   EXPECT_EQ(request.shared_memory_page_size_hint_bytes(), UINT32_MAX);
+}
+
+TEST_F(StrangeServiceTest, IsToldWhatTheProducerCanDo) {
+  for (const bool has_options : {false, true}) {
+    Producer::Options options = Options();
+    options.name = has_options ? "named" : "";
+    options.scraping = has_options;
+    options.page_size = 8192;
+    Producer producer(options);
+    service_.Accept();
+    service_.AnswerBind(true, kNumProducerMethods);
+    const std::string args =
+        service_.WaitForCall(ProducerMethod::kInitializeConnection);
+    EXPECT_FALSE(service_.wants_no_reply());
+    using Request = pb::InitializeConnectionRequest;
+    const Request::Decoder request(args);
+    EXPECT_EQ(request.producer_name().ToStdString(),
+              has_options ? "named" : program_invocation_short_name);
+    EXPECT_EQ(request.smb_scraping_mode(),
+              has_options ? Request::SMB_SCRAPING_ENABLED
+                          : Request::SMB_SCRAPING_DISABLED);
+    EXPECT_EQ(request.shared_memory_size_hint_bytes(), 128u * 1024);
+    EXPECT_EQ(request.shared_memory_page_size_hint_bytes(), 8192u);
+    EXPECT_TRUE(request.takes_memory_errors());
+    EXPECT_TRUE(request.reports_losses());
+    EXPECT_EQ(request.flight_version(), FlightHeader::kVersion);
+    service_.Answer(true);
+    service_.WaitForCall(ProducerMethod::kGetAsyncCommand);
+    EXPECT_FALSE(service_.wants_no_reply());
+  }
 }
 
 TEST_F(StrangeServiceTest, ThatTakesNoProducer) {
@@ -370,6 +439,68 @@ TEST_F(StrangeServiceTest, MemorySmallerThanItsPages) {
   const auto memory = SharedMemoryFile::Create(4096);
   service_.TellMemory(memory->fd(), 32);
   ExpectOff(producer.get(), OffReason::kNoSharedMemory);
+}
+
+TEST_F(StrangeServiceTest, FlightFileThatIsNone) {
+  const std::function<void(FlightHeader*)> changes[] = {
+      [](FlightHeader* header) { ++header->version; },
+      [](FlightHeader* header) { header->page_size = 4095; },
+      [](FlightHeader* header) { header->num_pages = 0; },
+      [](FlightHeader* header) { ++header->num_pages; },
+      [](FlightHeader* header) { header->num_pages = UINT32_MAX; }};
+  for (const auto& change : changes) {
+    change(WriteFlightHeader());
+    const auto producer = NewProducer();
+    service_.Welcome();
+    service_.TellFlightFile(memory_->fd());
+    ExpectOff(producer.get(), OffReason::kNoSharedMemory);
+    producer->UnregisterDataSource(source_);
+  }
+  const auto producer = NewProducer();
+  service_.Welcome();
+  const ScopedFd null(open("/dev/null", O_RDWR | O_CLOEXEC));
+  service_.TellFlightFile(null.get());
+  ExpectOff(producer.get(), OffReason::kNoSharedMemory);
+}
+
+TEST_F(StrangeServiceTest, FlightRecorderGoesOnWithoutIt) {
+  Producer producer(Options());
+  producer.RegisterDataSource(source_);
+  const FlightHeader* const header = BeginFlight();
+  service_.StopListening();
+  service_.Close();
+  EXPECT_TRUE(WaitFor(
+      [&] { return producer.state() == Producer::State::kConnecting; }));
+  EXPECT_TRUE(source_->is_enabled());
+  EXPECT_EQ(header->ring.next_step.load(), 0u);
+  WritePackets(std::make_unique<DataSourceWriters>(source_).get(), 0, 0, 10);
+  EXPECT_NE(header->ring.next_step.load(), 0u);
+  EXPECT_EQ(source_->stops, 0);
+  producer.UnregisterDataSource(source_);
+  EXPECT_FALSE(source_->is_enabled());
+}
+
+TEST_F(StrangeServiceTest, FlightRecorderEndsWithTheNextOne) {
+  Producer producer(Options());
+  producer.RegisterDataSource(source_);
+  BeginFlight();
+  service_.Close();
+  service_.Welcome();
+  EXPECT_TRUE(WaitFor([&] { return source_->stops == 1; }));
+  EXPECT_FALSE(source_->is_enabled());
+}
+
+TEST_F(StrangeServiceTest, FlightRecorderEndsWithItsProducer) {
+  auto producer = std::make_unique<Producer>(Options());
+  producer->RegisterDataSource(source_);
+  BeginFlight();
+  service_.StopListening();
+  service_.Close();
+  EXPECT_TRUE(WaitFor(
+      [&] { return producer->state() == Producer::State::kConnecting; }));
+  producer.reset();
+  EXPECT_EQ(source_->stops, 1);
+  EXPECT_FALSE(source_->is_enabled());
 }
 
 TEST_F(StrangeServiceTest, SecondMemoryEndsTheConnection) {

@@ -160,6 +160,36 @@ TEST_F(TraceBufferTest, ChunkIdsWrapAround) {
   EXPECT_EQ(Packets(), (Strings{"aa ab", "ac"}));
 }
 
+TEST_F(TraceBufferTest, ChunksOfLaterLapsAreNew) {
+  // Three laps: each id comes again, with another packet.
+  std::string packet = "00";
+  for (uint32_t i = 0; i < 12; ++i) {
+    packet[1] = static_cast<char>('0' + i % 10);
+    Add((i % 4) << 30, 1, "01 " + packet);
+    EXPECT_EQ(Packets(true), Strings{(i == 0 ? "" : "!") + packet});
+    // A copy of an earlier chunk is no later one.
+    if (i != 0)
+      Add(((i - 1) % 4) << 30, 1, "01 ff");
+    EXPECT_EQ(Packets(true), Strings{});
+  }
+  EXPECT_EQ(writer_stats().packets_written, 12u);
+  EXPECT_EQ(writer_stats().losses, 11u);
+}
+
+TEST_F(TraceBufferTest, ChunksAroundTheWrapMayComeLateAndMayBeMissing) {
+  Add(UINT32_MAX - 1, 1, "01 aa");
+  Add(1, 1, "01 dd");
+  Add(0, 1, "01 cc");
+  EXPECT_EQ(Packets(), Strings{"aa"});
+  Add(UINT32_MAX, 1, "01 bb");
+  EXPECT_EQ(Packets(), (Strings{"bb", "cc", "dd"}));
+  Start(1 << 20, Policy::kRingBuffer);
+  Add(UINT32_MAX - 1, 1, "01 aa");
+  Add(0, 1, "01 cc");
+  EXPECT_EQ(Packets(true), (Strings{"aa", "!cc"}));
+  EXPECT_EQ(writer_stats().losses, 1u);
+}
+
 TEST_F(TraceBufferTest, ChunksThatComeLateAreWaitedFor) {
   Add(1, 1, "01 bb");
   Add(0, 1, "01 aa");
@@ -315,9 +345,19 @@ TEST_F(TraceBufferTest, PatchesComeOneAfterTheOther) {
   Patch(1, 2);
   EXPECT_EQ(stats().patches_succeeded, 3u);
   EXPECT_EQ(stats().patches_failed, 1u);
+  EXPECT_EQ(writer_stats().patches_succeeded, 3u);
+  EXPECT_EQ(writer_stats().patches_failed, 1u);
 }
 
 // A patch may turn a fragment into anything.
+TEST_F(TraceBufferTest, PacketsThatAPatchMakesAreCounted) {
+  Add(0, 7, "00 00 00 00 00 00 01 aa", kNeedsPatching);
+  Patch(0, 0);
+  EXPECT_EQ(Packets(), (Strings{"00", "aa"}));
+  EXPECT_EQ(stats().packets_begun, 2u);
+  EXPECT_EQ(stats().packets_read, 2u);
+}
+
 TEST_F(TraceBufferTest, PatchedLengthsAreChecked) {
   Add(0, 3, "01 aa 01 bb 01 cc 00 00 00", kNeedsPatching);
   EXPECT_EQ(Packets(), (Strings{"aa", "bb"}));
@@ -474,6 +514,7 @@ TEST_F(TraceBufferTest, DiscardKeepsTheOldest) {
     AddOf(1, i, 1, Fragment(100, static_cast<char>('a' + i)));
   EXPECT_EQ(ShortPackets(), (Strings{"a100", "b100", "c100"}));
   EXPECT_EQ(stats().chunks_discarded, 2u);
+  EXPECT_EQ(writer_stats().chunks_discarded, 2u);
   // Reading makes room.
   AddOf(1, 5, 1, Fragment(100, 'f'));
   EXPECT_EQ(ShortPackets(), Strings{"!f100"});

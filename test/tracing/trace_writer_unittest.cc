@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <string>
@@ -141,36 +142,36 @@ TEST_F(TraceWriterTest, ExactBytesOfSmallPackets) {
   auto writer = arbiter_->CreateTraceWriter(kBuffer);
   writer->NewTracePacket<Event>()->set_id(150);
   writer->NewTracePacket<Event>()->set_nested()->set_name("abc");
-  const std::string before_return = Hex(Chunk(0), 20);
+  const std::string before_return = HexOfChunk(Chunk(0), 20);
   EXPECT_EQ(before_return,
             "00 00 00 00 01 00 03 00 "
             "03 08 96 01 "
             "07 1a 05 12 03 61 62 63");
-  EXPECT_EQ(Hex(memory_.start(), 8), "01 00 00 50 00 00 00 00");
+  EXPECT_EQ(HexOfChunk(memory_.start(), 8), "01 00 00 50 00 00 00 00");
   writer->Flush();
   // An empty packet replaces the one that was announced.
-  EXPECT_EQ(Hex(Chunk(0), 21), before_return + " 00");
-  EXPECT_EQ(Hex(memory_.start(), 8), "03 00 00 50 00 00 00 00");
+  EXPECT_EQ(HexOfChunk(Chunk(0), 21), before_return + " 00");
+  EXPECT_EQ(HexOfChunk(memory_.start(), 8), "03 00 00 50 00 00 00 00");
   EXPECT_EQ(Drain(), (std::vector<std::string>{FromHex("08 96 01"),
                                                FromHex("1a 05 12 03 616263")}));
   EXPECT_EQ(SequenceOf(1).target_buffer, kBuffer);
-  EXPECT_EQ(Hex(memory_.start(), 8), "00 00 00 00 00 00 00 00");
+  EXPECT_EQ(HexOfChunk(memory_.start(), 8), "00 00 00 00 00 00 00 00");
 }
 
 TEST_F(TraceWriterTest, PacketIsAnnouncedBeforeItIsWritten) {
   auto writer = arbiter_->CreateTraceWriter(kBuffer);
   {
     auto packet = writer->NewTracePacket<Event>();
-    EXPECT_EQ(Hex(Chunk(0), 8), "00 00 00 00 01 00 01 00");
+    EXPECT_EQ(HexOfChunk(Chunk(0), 8), "00 00 00 00 01 00 01 00");
     packet->set_id(1);
-    EXPECT_EQ(Hex(Chunk(0), 8), "00 00 00 00 01 00 01 00");
+    EXPECT_EQ(HexOfChunk(Chunk(0), 8), "00 00 00 00 01 00 01 00");
   }
-  EXPECT_EQ(Hex(Chunk(0), 8), "00 00 00 00 01 00 02 00");
+  EXPECT_EQ(HexOfChunk(Chunk(0), 8), "00 00 00 00 01 00 02 00");
   {
     auto packet = writer->NewTracePacket<Event>();
-    EXPECT_EQ(Hex(Chunk(0), 8), "00 00 00 00 01 00 02 00");
+    EXPECT_EQ(HexOfChunk(Chunk(0), 8), "00 00 00 00 01 00 02 00");
   }
-  EXPECT_EQ(Hex(Chunk(0), 8), "00 00 00 00 01 00 03 00");
+  EXPECT_EQ(HexOfChunk(Chunk(0), 8), "00 00 00 00 01 00 03 00");
 }
 
 TEST_F(TraceWriterTest, PacketWrittenAtOnceIsAsAnyOther) {
@@ -179,7 +180,7 @@ TEST_F(TraceWriterTest, PacketWrittenAtOnceIsAsAnyOther) {
   writer->WriteTracePacket<Fields>(Fields::kUint64(1), Fields::kString("abc"));
   writer->NewTracePacket<Event>()->set_id(2);
   writer->WriteTracePacket<Fields>(Fields::kUint64(3));
-  EXPECT_EQ(Hex(Chunk(0), 8 + 4 + 8 + 6),
+  EXPECT_EQ(HexOfChunk(Chunk(0), 8 + 4 + 8 + 6),
             "00 00 00 00 01 00 05 00 "
             "03 08 96 01 "
             "07 08 01 0a 03 61 62 63 "
@@ -198,7 +199,8 @@ TEST_F(TraceWriterTest, PacketsWrittenAtOnceAreAsAllOthers) {
     number = number * 6364136223846793005u + 1442695040888963407u;
     const auto id = Fields::kUint64(number >> (number & 63));
     const auto name = Fields::kString(std::string_view(
-        text.data(), (number >> 32) % (i % 16 == 0 ? text.size() : 20)));
+        text.data(),
+        static_cast<size_t>(number >> 32) % (i % 16 == 0 ? text.size() : 20)));
     const auto child = Fields::kMessage(FieldList(id, name));
     {
       auto packet = one_by_one->NewTracePacket<Fields>();
@@ -226,6 +228,19 @@ TEST_F(TraceWriterTest, PacketsWrittenAtOnceAreAsAllOthers) {
   EXPECT_EQ(packets.size(), 2000u);
   EXPECT_TRUE(service_.PacketsOf(2) == packets);
   EXPECT_TRUE(service_.PacketsOf(3) == packets);
+}
+
+TEST_F(TraceWriterTest, BehindPacketsWrittenAtOnceNoOtherHasBegun) {
+  memset(memory_.start() + 16, 0x55, 200);
+  auto writer = arbiter_->CreateTraceWriter(kBuffer);
+  const uint8_t* const payload = Chunk(0) + sizeof(ABI::ChunkHeader);
+  writer->WriteTracePacket<Fields>(Fields::kUint64(1));
+  EXPECT_EQ(Hex(payload, 5), "02 08 01 00 00");
+  writer->WriteTracePacket<Fields>(Fields::kUint64(2));
+  EXPECT_EQ(Hex(payload + 3, 5), "02 08 02 00 00");
+  writer->WriteTracePacket<Fields>(Fields::kString(std::string(20, 's')));
+  EXPECT_EQ(Hex(payload + 6, 2), "16 0a");
+  EXPECT_EQ(Hex(payload + 6 + 22, 3), "73 00 00");
 }
 
 TEST_F(TraceWriterTest, PacketsWrittenAtOnceAreLostAsAllOthers) {
@@ -261,12 +276,13 @@ TEST_F(TraceWriterTest, ExactBytesOfAPacketThatSpansThreeChunks) {
   // There are 284 bytes of payload: two of the first packet and its length,
   // four of this fragment's, two spare. The fragments have 276 + 275 + 52
   // bytes.
-  EXPECT_EQ(Hex(Chunk(0), 18),
+  EXPECT_EQ(HexOfChunk(Chunk(0), 18),
             "00 00 00 00 01 00 02 08 "
             "02 08 05 "
             "93 82 80 00 12 d8 04");
-  EXPECT_EQ(Hex(Chunk(1), 14), "01 00 00 00 01 00 01 0c 93 82 80 00 6e 6e");
-  EXPECT_EQ(Hex(Chunk(2), 13), "02 00 00 00 01 00 03 04 b5 80 80 00 6e");
+  EXPECT_EQ(HexOfChunk(Chunk(1), 14),
+            "01 00 00 00 01 00 01 0c 93 82 80 00 6e 6e");
+  EXPECT_EQ(HexOfChunk(Chunk(2), 13), "02 00 00 00 01 00 03 04 b5 80 80 00 6e");
   EXPECT_EQ(Hex(Chunk(2) + 8 + 4 + 0x35, 4), "02 08 06 00");
   EXPECT_EQ(Drain(), (std::vector<std::string>{
                          FromHex("08 05"), NamedEvent(600), FromHex("08 06")}));
@@ -345,6 +361,90 @@ TEST_F(TraceWriterTest, DroppedPacketsAreCountedAndReported) {
   EXPECT_EQ(writer->packets_lost(), 3u);
   // A lost packet uses no chunk id.
   EXPECT_EQ(service_.chunks()[0].chunk_id, 0u);
+}
+
+TEST_F(TraceWriterTest, WhereMemoryIsFullAPacketIsLostUnwritten) {
+  auto writer = arbiter_->CreateTraceWriter(kBuffer);
+  EXPECT_FALSE(writer->LoseNextPacketIfExhausted());
+  const auto expect_lost = [&](uint64_t packets) {
+    EXPECT_TRUE(writer->is_exhausted());
+    EXPECT_TRUE(writer->LoseNextPacketIfExhausted());
+    EXPECT_EQ(writer->packets_lost(), packets);
+    EXPECT_EQ(
+        writer->losses().packets[static_cast<size_t>(LossReason::kMemoryFull)],
+        packets);
+  };
+  TakeAllChunks();
+  writer->NewTracePacket<Event>()->set_id(1);
+  expect_lost(2);
+  FreeTakenChunks();
+  EXPECT_FALSE(writer->LoseNextPacketIfExhausted());
+  writer->NewTracePacket<Event>()->set_id(2);
+  EXPECT_FALSE(writer->is_exhausted());
+  // This time, the memory is full in the middle of a packet.
+  TakeAllChunks();
+  writer->NewTracePacket<Event>()->set_name(std::string(5000, 'n'));
+  expect_lost(4);
+}
+
+// The writer looks at another page with each packet that it loses.
+TEST_F(TraceWriterTest, AFreeChunkIsFoundOnWhicheverPageItIs) {
+  const size_t num_pages = service_abi().num_pages();
+  for (size_t page = 0; page < num_pages; ++page) {
+    auto writer = arbiter_->CreateTraceWriter(kBuffer);
+    TakeAllChunks();
+    writer->NewTracePacket<Event>()->set_id(1);
+    uint64_t lost = 1;
+    for (size_t i = 0; i < 2 * num_pages; ++i)
+      lost += writer->LoseNextPacketIfExhausted();
+    EXPECT_EQ(lost, 1 + 2 * num_pages);
+    std::stable_partition(
+        taken_.begin(), taken_.end(),
+        [page](const ABI::Chunk& chunk) { return chunk.page_idx() != page; });
+    FreeTakenChunks(1);
+    lost = 0;
+    while (lost < num_pages && writer->LoseNextPacketIfExhausted())
+      ++lost;
+    EXPECT_LT(lost, num_pages);
+    writer->NewTracePacket<Event>()->set_id(2);
+    EXPECT_FALSE(writer->is_exhausted());
+    writer->Flush();
+    service_.DrainAll();
+    FreeTakenChunks();
+  }
+}
+
+TEST_F(TraceWriterTest, SaysWhetherTheNextPacketContinuesTheChunk) {
+  auto writer = arbiter_->CreateTraceWriter(kBuffer);
+  EXPECT_FALSE(writer->continues_chunk());
+  {
+    auto packet = writer->NewTracePacket<Event>();
+    EXPECT_FALSE(writer->continues_chunk());
+    packet->set_id(1);
+  }
+  EXPECT_TRUE(writer->continues_chunk());
+  EXPECT_EQ(writer->chunk_id(), 0u);
+  writer->NewTracePacket<Event>()->set_id(2);
+  EXPECT_TRUE(writer->continues_chunk());
+  EXPECT_EQ(writer->chunk_id(), 0u);
+  // Here the chunk has no room for another one.
+  writer->NewTracePacket<Event>()->set_name(std::string(260, 'x'));
+  EXPECT_FALSE(writer->continues_chunk());
+  writer->NewTracePacket<Event>()->set_id(3);
+  EXPECT_TRUE(writer->continues_chunk());
+  // The arbiter takes the chunk, or is about to.
+  bool is_kept = true;
+  on_barrier = [&] { is_kept = writer->continues_chunk(); };
+  arbiter_->ReturnIdleChunks(/*even_if_recent=*/true);
+  EXPECT_FALSE(is_kept);
+  EXPECT_FALSE(writer->continues_chunk());
+  writer->NewTracePacket<Event>()->set_id(4);
+  EXPECT_TRUE(writer->continues_chunk());
+  writer->ReturnChunk();
+  EXPECT_FALSE(writer->continues_chunk());
+  TakeAllChunks();
+  writer->NewTracePacket<Event>()->set_id(5);
+  EXPECT_FALSE(writer->continues_chunk());
 }
 
 TEST_F(TraceWriterTest, PacketThatRunsOutOfChunksEndsInADropMarker) {
@@ -451,11 +551,31 @@ TEST_F(TraceWriterTest, DeeperThanThereArePatchesIsLostAndCounted) {
   write();
   write();
   EXPECT_EQ(writer->packets_lost(), 2u);
+  EXPECT_EQ(writer->losses().of(LossReason::kTooLarge), 2u);
   writer->NewTracePacket<Event>()->set_id(1);
   writer->Flush();
   EXPECT_EQ(Drain(), (std::vector<std::string>{FromHex("d0 02 01 08 01")}));
   EXPECT_EQ(PacketsLostOf(1), 2u);
   EXPECT_EQ(SequenceOf(1).buffer.used_bytes(), 0u);
+}
+
+// The service is in the process, and frees chunks when they are committed.
+TEST_F(TraceWriterTest, AChunkIsCommittedWhereItIsNeeded) {
+  service_.DrainOnCommit();
+  auto writer = arbiter_->CreateTraceWriter(kBuffer);
+  writer->NewTracePacket<Event>()->set_id(1);
+  writer->ReturnChunk();
+  EXPECT_EQ(service_.num_requests(), 0u);
+  TakeAllChunks();
+  writer->NewTracePacket<Event>()->set_id(2);
+  EXPECT_EQ(writer->packets_lost(), 0u);
+  // So it is in the middle of a packet.
+  writer->NewTracePacket<Event>()->set_name(std::string(200, 'n'));
+  FreeTakenChunks(1);
+  writer->NewTracePacket<Event>()->set_name(std::string(500, 'n'));
+  EXPECT_EQ(writer->packets_lost(), 0u);
+  writer->Flush();
+  EXPECT_EQ(Drain().size(), 4u);
 }
 
 TEST_F(TraceWriterTest, PatchesAreReusedForever) {
@@ -528,6 +648,51 @@ TEST_F(TraceWriterTest, ChunksOfAllIdleWritersAreReturned) {
   EXPECT_EQ(Drain(third->writer_id()).size(), 2u);
   for (auto* writer : {&first, &second, &third})
     EXPECT_EQ((*writer)->packets_lost(), 0u);
+}
+
+TEST_F(TraceWriterTest, OnlyTheChunksOfQuietWritersAreReturned) {
+  auto quiet = arbiter_->CreateTraceWriter(kBuffer);
+  auto busy = arbiter_->CreateTraceWriter(kBuffer);
+  quiet->NewTracePacket<Event>()->set_id(1);
+  for (uint32_t i = 0; i < 2; ++i) {
+    EXPECT_TRUE(quiet->continues_chunk());
+    busy->NewTracePacket<Event>()->set_id(1);
+    arbiter_->ReturnIdleChunks(/*even_if_recent=*/false);
+    EXPECT_TRUE(busy->continues_chunk());
+  }
+  EXPECT_FALSE(quiet->continues_chunk());
+  EXPECT_EQ(Drain(quiet->writer_id()).size(), 1u);
+  EXPECT_EQ(Drain(busy->writer_id()).size(), 0u);
+}
+
+TEST_F(TraceWriterTest, WritersGoOnWhileChunksOfOthersAreTaken) {
+  auto idle = arbiter_->CreateTraceWriter(kBuffer);
+  auto other = arbiter_->CreateTraceWriter(kBuffer);
+  idle->NewTracePacket<Event>()->set_id(1);
+  on_barrier = [&] {
+    // It had no chunk when this began.
+    other->NewTracePacket<Event>()->set_id(2);
+    other->NewTracePacket<Event>()->set_id(3);
+    EXPECT_TRUE(other->continues_chunk());
+  };
+  arbiter_->ReturnIdleChunks(/*even_if_recent=*/true);
+  EXPECT_TRUE(other->continues_chunk());
+  EXPECT_EQ(Drain(idle->writer_id()).size(), 1u);
+  other->Flush();
+  EXPECT_EQ(Drain(other->writer_id()).size(), 2u);
+}
+
+TEST_F(TraceWriterTest, NoBarrierIsNeededWhereNoWriterHasAChunk) {
+  size_t num_barriers = 0;
+  on_barrier = [&] { ++num_barriers; };
+  auto writer = arbiter_->CreateTraceWriter(kBuffer);
+  arbiter_->ReturnIdleChunks(/*even_if_recent=*/true);
+  EXPECT_EQ(num_barriers, 0u);
+  writer->NewTracePacket<Event>()->set_id(1);
+  arbiter_->ReturnIdleChunks(/*even_if_recent=*/true);
+  EXPECT_EQ(num_barriers, 1u);
+  arbiter_->ReturnIdleChunks(/*even_if_recent=*/true);
+  EXPECT_EQ(num_barriers, 1u);
 }
 
 TEST_F(TraceWriterTest, IdleWritersLeaveTheMemoryToOthers) {
@@ -620,6 +785,22 @@ TEST_F(TraceWriterTest, StreamCanBeTakenFromTheHandle) {
   writer->NewTracePacket<Event>()->set_id(1);
   writer->Flush();
   EXPECT_EQ(Drain(), (std::vector<std::string>{bytes, FromHex("08 01")}));
+}
+
+TEST_F(TraceWriterTest, BytesBehindThePacketAreNoPacket) {
+  auto writer = arbiter_->CreateTraceWriter(kBuffer);
+  ScatteredStreamWriter* const stream =
+      writer->NewTracePacket<Event>().TakeStreamWriter();
+  const std::string packet = FromHex("08 01");
+  const std::string more = FromHex("05 06 07");
+  stream->WriteBytes(reinterpret_cast<const uint8_t*>(packet.data()),
+                     packet.size());
+  // Ends the packet of the stream, and another one.
+  writer->NewTracePacket<Event>()->set_id(2);
+  stream->WriteBytes(reinterpret_cast<const uint8_t*>(more.data()),
+                     more.size());
+  writer->Flush();
+  EXPECT_EQ(Drain(), (std::vector<std::string>{packet, FromHex("08 02")}));
 }
 
 TEST_F(TraceWriterTest, OneHandleServesForAllPackets) {

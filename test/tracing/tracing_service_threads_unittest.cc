@@ -483,7 +483,8 @@ void BeHostile(TestProducer* producer, uint64_t seed, std::atomic<bool>* stop) {
       word(header) = small_random(10);
       word(header + 1) = small_random(5) | small_random(64) << 16;
     }
-    std::vector<CommitDataRequest::ChunkToMove> moves(random() % 20);
+    std::vector<CommitDataRequest::ChunkToMove> moves(
+        static_cast<size_t>(random() % 20));
     for (CommitDataRequest::ChunkToMove& move : moves) {
       move.page = small_random(kNumPages);
       move.chunk = small_random(14);
@@ -501,7 +502,8 @@ void BeHostile(TestProducer* producer, uint64_t seed, std::atomic<bool>* stop) {
         move.is_incomplete = random() % 2 == 0;
       }
     }
-    std::vector<CommitDataRequest::Patch> patches(random() % 5);
+    std::vector<CommitDataRequest::Patch> patches(
+        static_cast<size_t>(random() % 5));
     for (CommitDataRequest::Patch& patch : patches)
       patch = {small_random(300), {1, 2, 3, 4}};
     const CommitDataRequest::ChunkToPatch chunk = {

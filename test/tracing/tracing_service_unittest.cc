@@ -12,6 +12,7 @@
 #include "protozero/proto_decoder.h"
 #include "protozero/tracing/shared_memory_arbiter.h"
 #include "protozero/tracing/trace_writer.h"
+#include "src/tracing/service/trace_buffer.h"
 #include "test/testing/hex.h"
 #include "test/tracing/test_producer.h"
 
@@ -501,6 +502,140 @@ TEST_F(TracingServiceTest, PeriodsAreKept) {
   EXPECT_EQ(service_.GetState(session_), TracingService::kStopping);
 }
 
+// A ring of three chunks loses one of four. Packets that refer to others have
+// sequence_flags 2 ("68 02"), and one that refers to none has 1.
+TEST_F(TracingServiceTest, RingThatIsReadAtTheEndHasNothingOfNoUse) {
+  constexpr size_t kRingSize = 3 * (service::TraceBuffer::kChunkOverhead + 9);
+  config_.buffers[0].size_bytes = kRingSize;
+  config_.is_read_at_end = true;
+  ConnectAndStart();
+  EXPECT_EQ(producer_.last_config().ring_bytes, kRingSize);
+  TestProducer other;
+  other.Connect(&service_, "source", Info());
+  EXPECT_EQ(other.last_config().ring_bytes, kRingSize / 2);
+
+  Move(WriteChunk(1, 0, 1, "02 68 01"));
+  Move(WriteChunk(1, 1, 2, "02 68 02 02 08 05"));
+  Move(WriteChunk(1, 2, 3, "02 68 02 02 68 01 02 68 02"));
+  Move(WriteChunk(1, 3, 1, "02 68 02"));
+  service_.StopTracing(session_);
+  other.AcknowledgeFlush(UINT64_MAX);
+  producer_.AcknowledgeFlush(UINT64_MAX);
+  EXPECT_EQ(Packets(), (Strings{"!08 05", "!68 01", "68 02", "68 02"}));
+  const TraceStats stats = Stats();
+  EXPECT_EQ(stats.packets_begun(), 7u);
+  EXPECT_EQ(stats.packets_read(), 4u);
+  EXPECT_EQ(stats.lost().packets[static_cast<size_t>(LossReason::kOverwritten)],
+            3u);
+}
+
+TEST_F(TracingServiceTest, RingOfTimeForgetsWhatIsOlderAndNotReferredTo) {
+  config_.is_read_at_end = true;
+  config_.ring_ms = 1000;
+  ConnectAndStart();
+  Move(WriteChunk(1, 0, 1, "02 68 01"));
+  PassTime(500);
+  Move(WriteChunk(2, 0, 1, "02 08 05"));
+  PassTime(500);
+  Move(WriteChunk(1, 1, 3, "02 68 02 02 68 01 02 68 02"));
+  PassTime(500);
+  Move(WriteChunk(1, 2, 1, "02 68 02"));
+  PassTime(1000);
+  Move(WriteChunk(1, 3, 1, "02 68 02"));
+  PassTime(100);
+  Stop();
+  EXPECT_EQ(Packets(), (Strings{"!68 01", "68 02", "68 02", "68 02"}));
+  const TraceStats stats = Stats();
+  EXPECT_EQ(stats.lost().packets[static_cast<size_t>(LossReason::kOverwritten)],
+            3u);
+  EXPECT_EQ(stats.packets_begun(), 7u);
+  EXPECT_EQ(stats.ring_ms_kept, 0u);
+}
+
+TEST_F(TracingServiceTest, RingThatIsTooSmallForItsTimeSaysWhatItHas) {
+  config_.buffers[0].size_bytes =
+      2 * (service::TraceBuffer::kChunkOverhead + 3);
+  config_.is_read_at_end = true;
+  config_.ring_ms = 5000;
+  ConnectAndStart();
+  for (ChunkID chunk_id = 0; chunk_id < 3; ++chunk_id) {
+    Move(WriteChunk(1, chunk_id, 1, "02 68 01"));
+    PassTime(500);
+  }
+  Stop();
+  EXPECT_EQ(Stats().ring_ms_kept, 1000u);
+  EXPECT_EQ(Packets(), (Strings{"!68 01", "68 01"}));
+}
+
+TEST_F(TracingServiceTest, OtherRingsKeepPacketsThatReferToLostOnes) {
+  config_.buffers[0].size_bytes = service::TraceBuffer::kChunkOverhead + 3;
+  ConnectAndStart();
+  EXPECT_EQ(producer_.last_config().ring_bytes, 0u);
+  Move(WriteChunk(1, 0, 1, "02 68 01"));
+  Move(WriteChunk(1, 1, 1, "02 68 02"));
+  Stop();
+  EXPECT_EQ(Packets(), Strings{"!68 02"});
+}
+
+TEST_F(TracingServiceTest, WritersOfARingAreAskedToBeginAnew) {
+  constexpr size_t kRingSize = 16 * 1024;
+  config_.buffers[0].size_bytes = kRingSize;
+  config_.is_read_at_end = true;
+  AddDataSource("clears");
+  for (const bool is_ours : {true, false}) {
+    TracingService::ProducerInfo info = Info();
+    info.reports_losses = is_ours;
+    producer_.Connect(&service_, "source", std::move(info));
+    DataSourceDescriptor descriptor;
+    descriptor.name = "clears";
+    descriptor.handles_incremental_state_clear = true;
+    producer_.connection()->RegisterDataSource(descriptor);
+    Start();
+    producer_.TakeCalls();
+    const size_t limit = kRingSize / (is_ours ? 8 : 128);
+    ChunkID chunk_id = 0;
+    uint64_t last_written = 0;
+    for (int clears = 0; clears < 2; ++clears) {
+      std::string calls;
+      while (calls.empty()) {
+        Move(WriteChunk(1, chunk_id++, 1, "02 68 02"));
+        calls = producer_.TakeCalls();
+      }
+      EXPECT_EQ(calls, "clear[" + std::to_string(is_ours ? 2 : 4) + "]");
+      const uint64_t written = Stats().buffers[0].bytes_written;
+      EXPECT_GE(written - last_written, limit);
+      EXPECT_LT(written - last_written, limit + 64);
+      last_written = written;
+    }
+    service_.CloseSession(session_);
+    producer_.Die();
+  }
+}
+
+TEST_F(TracingServiceTest, WritersOfARingOfTimeAreAskedSixteenTimes) {
+  DataSourceDescriptor descriptor;
+  descriptor.name = "clears";
+  descriptor.handles_incremental_state_clear = true;
+  producer_.Connect(&service_, "source", Info());
+  producer_.connection()->RegisterDataSource(descriptor);
+  AddDataSource("clears");
+  config_.is_read_at_end = true;
+  config_.ring_ms = 1600;
+  Start();
+  producer_.TakeCalls();
+  ChunkID chunk_id = 0;
+  for (int i = 0; i < 3; ++i) {
+    PassTime(99);
+    Move(WriteChunk(1, chunk_id++, 1, "02 68 02"));
+    EXPECT_EQ(producer_.TakeCalls(), "");
+    PassTime(1);
+    // A producer that is stopped is asked when it goes on.
+    EXPECT_EQ(producer_.TakeCalls(), "");
+    Move(WriteChunk(1, chunk_id++, 1, "02 68 02"));
+    EXPECT_EQ(producer_.TakeCalls(), "clear[2]");
+  }
+}
+
 TEST_F(TracingServiceTest, TraceBeginsAgain) {
   DataSourceDescriptor descriptor;
   descriptor.name = "clears";
@@ -869,8 +1004,8 @@ TEST_F(TracingServiceTest, ImpossibleMovesDoNothing) {
 
 TEST_F(TracingServiceTest, ChunksMayBePartOfTheRequest) {
   ConnectAndStart();
-  const std::string bytes =
-      FromHex("00 00 00 00 01 00 02 00 02 08 01 02 08 02");
+  const std::string bytes = WithLittleEndianHeader(
+      FromHex("00 00 00 00 01 00 02 00 02 08 01 02 08 02"));
   CommitDataRequest::ChunkToMove move{};
   move.target_buffer = producer_.buffer();
   move.data = reinterpret_cast<const uint8_t*>(bytes.data());
@@ -1041,6 +1176,19 @@ TEST_F(TracingServiceTest, SessionEndsWithTheDeathOfItsProducer) {
   EXPECT_EQ(service_.GetState(session_), TracingService::kStopping);
   producer_.Die();
   EXPECT_EQ(service_.GetState(session_), TracingService::kStopped);
+}
+
+TEST_F(TracingServiceTest, SessionStartsWithTheDeathOfWhomItWaitsFor) {
+  DataSourceDescriptor descriptor;
+  descriptor.name = "slow";
+  descriptor.will_notify_on_start = true;
+  producer_.Connect(&service_, "source", Info());
+  producer_.connection()->RegisterDataSource(descriptor);
+  AddDataSource("slow");
+  Start();
+  EXPECT_EQ(service_.GetState(session_), TracingService::kStarting);
+  producer_.Die();
+  EXPECT_EQ(service_.GetState(session_), TracingService::kStarted);
 }
 
 TEST_F(TracingServiceTest, SessionsDoNotConcernEachOther) {

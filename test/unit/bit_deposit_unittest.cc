@@ -9,11 +9,87 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "src/protozero/cpu_features.h"
+
 namespace protozero::internal {
 namespace {
 
 TEST(BitDepositTest, TheMaskIsAllOrNothing) {
   EXPECT_TRUE(kInlineEncodingMask == 0 || kInlineEncodingMask == UINTPTR_MAX);
+}
+
+// The answers of a processor to `cpuid`.
+struct Cpu {
+  CpuIdRegisters operator()(unsigned leaf) const {
+    if (leaf == 0)
+      return {last_leaf, 0, vendor, 0};
+    if (leaf == 0x80000000)
+      return {last_extended_leaf, 0, vendor, 0};
+    if (leaf == 1 && leaf <= last_leaf)
+      return {version, 0, 0, 0};
+    if (leaf == 7 && leaf <= last_leaf)
+      return {0, features, 0, 0};
+    if (leaf == 0x80000001 && leaf <= last_extended_leaf)
+      return {0, 0, extended_features, 0};
+    // Intel's processors have the data of another leaf here.
+    return {~0u, ~0u, ~0u, ~0u};
+  }
+
+  unsigned vendor;
+  unsigned version;
+  unsigned features = 0x100;          // BMI2
+  unsigned extended_features = 0x20;  // LZCNT
+  unsigned last_leaf = 7;
+  unsigned last_extended_leaf = 0x80000001;
+};
+
+constexpr unsigned kIntel = 0x6c65746e;  // "ntel"
+constexpr unsigned kAmd = 0x444d4163;    // "cAMD"
+constexpr unsigned kHygon = 0x656e6975;  // "uine"
+
+TEST(CpuFeaturesTest, BothInstructionsAreNeeded) {
+  const Cpu haswell{kIntel, 0x306c3};
+  EXPECT_TRUE(HasFastBitDeposit(haswell));
+  Cpu cpu = haswell;
+  cpu.features = ~0x100u;
+  EXPECT_FALSE(HasFastBitDeposit(cpu));
+  cpu = haswell;
+  cpu.extended_features = ~0x20u;
+  EXPECT_FALSE(HasFastBitDeposit(cpu));
+  cpu = haswell;
+  cpu.features = cpu.extended_features = 0;
+  EXPECT_FALSE(HasFastBitDeposit(cpu));
+}
+
+TEST(CpuFeaturesTest, OldProcessorsDoNotSayWhatTheyHave) {
+  const Cpu haswell{kIntel, 0x306c3};
+  for (unsigned last_leaf = 1; last_leaf <= 8; ++last_leaf) {
+    Cpu cpu = haswell;
+    cpu.last_leaf = last_leaf;
+    EXPECT_EQ(HasFastBitDeposit(cpu), last_leaf >= 7) << last_leaf;
+  }
+  for (const unsigned last_extended_leaf :
+       {0u, 7u, 0x80000000u, 0x80000001u, 0x80000008u}) {
+    Cpu cpu = haswell;
+    cpu.last_extended_leaf = last_extended_leaf;
+    EXPECT_EQ(HasFastBitDeposit(cpu), last_extended_leaf > 0x80000000u);
+  }
+}
+
+TEST(CpuFeaturesTest, SomeHaveTheInstructionsInMicrocode) {
+  EXPECT_FALSE(HasFastBitDeposit(Cpu{kAmd, 0x660f01}));    // Excavator
+  EXPECT_FALSE(HasFastBitDeposit(Cpu{kAmd, 0x800f11}));    // Zen
+  EXPECT_FALSE(HasFastBitDeposit(Cpu{kAmd, 0x870f10}));    // Zen 2
+  EXPECT_FALSE(HasFastBitDeposit(Cpu{kHygon, 0x900f02}));  // Dhyana
+  EXPECT_TRUE(HasFastBitDeposit(Cpu{kAmd, 0xa20f10}));     // Zen 3
+  EXPECT_TRUE(HasFastBitDeposit(Cpu{kAmd, 0xb40f40}));     // Zen 5
+  EXPECT_TRUE(HasFastBitDeposit(Cpu{kHygon, 0xa00f00}));
+  // Processors of all others are fast. Their families have other numbers.
+  EXPECT_TRUE(HasFastBitDeposit(Cpu{kIntel, 0x306c3}));
+  EXPECT_TRUE(HasFastBitDeposit(Cpu{kAmd + 1, 0x870f10}));
+  EXPECT_TRUE(HasFastBitDeposit(Cpu{kAmd - 1, 0x870f10}));
+  EXPECT_TRUE(HasFastBitDeposit(Cpu{kHygon + 1, 0x870f10}));
+  EXPECT_TRUE(HasFastBitDeposit(Cpu{kHygon - 1, 0x870f10}));
 }
 
 #if PROTOZERO_USE_BIT_DEPOSIT

@@ -405,6 +405,29 @@ static_assert(!std::is_convertible<decltype(kStencil),
                                    ConstantMessage<Fields, 25>>::value,
               "");
 
+// Compilers need not evaluate a stencil that is no constant.
+TEST(MessageStencilTest, HasTheSameBytesIfItIsMadeAtRunTime) {
+  constexpr auto make = [] {
+    return FieldList(Fields::kInt32(-1), Fields::kUint64(Hole()),
+                     Fields::kSint32(-300), Fields::kUint32(Hole<1>()),
+                     Fields::kFixed64(0x0102030405060708),
+                     Fields::kMessage(FieldList(Fields::kFixed32(Hole()),
+                                                Fields::kString("abc"),
+                                                Fields::kMessage(k128))),
+                     Fields::kBool(Hole()), Fields::kDouble(1.5));
+  };
+  static constexpr auto kMade = MakeConstantMessage<Fields>(make);
+  auto made = MakeConstantMessage<Fields>(make);
+  EXPECT_EQ(Hex(BytesOf(made)), Hex(BytesOf(kMade)));
+  const auto filled = [](const auto& stencil) {
+    StackBuffered<Fields, 512> message;
+    AppendFields(message.get(), stencil(300, 5, 7, true));
+    const size_t size = message.Finalize();
+    return Hex(message.data(), size);
+  };
+  EXPECT_EQ(filled(made), filled(kMade));
+}
+
 // Returns the bytes of a stencil with one hole that is filled with |value|.
 template <typename Stencil, typename Value>
 std::string Filled(const Stencil& stencil, Value value) {

@@ -86,6 +86,19 @@ TEST(DecoderSchemaTest, TellsIdsThatCannotBe) {
   static_assert(!AreAscendingFieldIds(kTooLarge, 2));
 }
 
+TEST(DecoderSchemaTest, SortsIdsAndDropsThoseThatComeTwice) {
+  const uint32_t unsorted[] = {7, 3, 7, 1, 536870911, 3, 2, 1};
+  const SortedIds<8> sorted(unsorted);
+  EXPECT_EQ(std::vector<uint32_t>(sorted.ids, sorted.ids + sorted.count),
+            (std::vector<uint32_t>{1, 2, 3, 7, 536870911}));
+  EXPECT_EQ(SortedIds<0>(nullptr).count, 0u);
+  using Schema = UnsortedSchemaOf<7, 3, 7, 1, 536870911, 3, 2, 1>::Schema;
+  EXPECT_EQ(Schema::kCount, 5u);
+  EXPECT_EQ(Schema::kSchema.SlotOf(1), 0u);
+  EXPECT_EQ(Schema::kSchema.SlotOf(7), 3u);
+  EXPECT_EQ(Schema::kSchema.SlotOf(536870911), 4u);
+}
+
 TEST(DecoderSchemaTest, ADenseOneIsItsOwnIndex) {
   const DecoderSchema& schema = DenseSchema<40>::kSchema;
   EXPECT_EQ(schema.count, 40u);
@@ -95,6 +108,10 @@ TEST(DecoderSchemaTest, ADenseOneIsItsOwnIndex) {
   EXPECT_EQ(schema.SlotOf(0), kNone);
   EXPECT_EQ(schema.SlotOf(41), kNone);
   EXPECT_EQ(schema.SlotOf(536870911), kNone);
+  const IdentitySlots<3> slots;
+  for (uint16_t id = 0; id < 3; ++id) {
+    EXPECT_EQ(slots.by_id[id], id);
+  }
 }
 
 }  // namespace

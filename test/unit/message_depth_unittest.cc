@@ -1,6 +1,7 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-// Deep nesting over many small chunks: a step costs the same at any depth.
+// Deep nesting, mostly over many small chunks: a step costs the same at any
+// depth.
 
 #include <stddef.h>
 #include <stdint.h>
@@ -31,7 +32,7 @@ namespace {
 
 using test::ChunkedDelegate;
 
-constexpr size_t kDepth = 1000;
+constexpr size_t kNumLevels = 1000;
 
 class MessageDepthTest : public testing::Test {
  protected:
@@ -73,7 +74,7 @@ class MessageDepthTest : public testing::Test {
   void ExpectNested(const std::string& leaf) {
     const std::string bytes = delegate_->Bytes();
     size_t pos = 0;
-    for (size_t level = 0; level < kDepth; ++level) {
+    for (size_t level = 0; level < kNumLevels; ++level) {
       ASSERT_LT(pos + 2, bytes.size());
       ASSERT_EQ(bytes[pos++], 0x0a);
       size_t size = 0;
@@ -105,7 +106,7 @@ TEST_F(MessageDepthTest, AChunkCostsAsMuchAsTheMessagesThatBeganInIt) {
   for (const auto patches : {ChunkedDelegate::Patches::kInPlace,
                              ChunkedDelegate::Patches::kRedirect}) {
     Start(16, patches);
-    for (size_t level = 0; level < kDepth; ++level) {
+    for (size_t level = 0; level < kNumLevels; ++level) {
       Begin();
       if (level >= kNear)
         ForbidAccess(level - kNear);
@@ -129,6 +130,25 @@ TEST_F(MessageDepthTest, AChunkCostsAsMuchAsTheMessagesThatBeganInIt) {
   }
 }
 
+// The number of messages in two blocks of the arena, and the most that are
+// narrow together.
+constexpr size_t kNearInChunk = 512;
+
+TEST_F(MessageDepthTest, AMessageInALongChainCostsAsMuchAsTheOnesNearIt) {
+  Start(8 * kNumLevels, ChunkedDelegate::Patches::kInPlace);
+  for (size_t level = 0; level < kNumLevels; ++level) {
+    Begin();
+    if (level >= kNearInChunk)
+      ForbidAccess(level - kNearInChunk);
+  }
+  open_.back()->AppendString(1, "0123456789");
+  AllowAccess();
+  root_->Finalize();
+  ExpectNested(
+      "\x0a\x0a"
+      "0123456789");
+}
+
 // The test finalizes each message itself, from the innermost outwards, so that
 // no parent seals its child.
 TEST_F(MessageDepthTest, ASealedMessageCostsAsMuchAsTheOneAroundIt) {
@@ -136,16 +156,16 @@ TEST_F(MessageDepthTest, ASealedMessageCostsAsMuchAsTheOneAroundIt) {
                              ChunkedDelegate::Patches::kRedirect}) {
     for (size_t chunk_size : {size_t{4}, size_t{16}}) {
       Start(chunk_size, patches);
-      for (size_t level = 0; level < kDepth; ++level)
+      for (size_t level = 0; level < kNumLevels; ++level)
         Begin();
       open_.back()->AppendString(1, "0123456789");
-      for (size_t level = kDepth; level-- > 0;) {
+      for (size_t level = kNumLevels; level-- > 0;) {
         // These fields are in other chunks than the child.
         if (level % 3 == 0)
           open_[level]->AppendString(2, "0123456789");
         const uint32_t size = open_[level]->Finalize();
-        EXPECT_EQ(size, 12 + (kDepth - 1 - level) * 5 +
-                            12 * ((kDepth - 1) / 3 - (level + 2) / 3 + 1));
+        EXPECT_EQ(size, 12 + (kNumLevels - 1 - level) * 5 +
+                            12 * ((kNumLevels - 1) / 3 - (level + 2) / 3 + 1));
       }
       const uint32_t size = root_->Finalize();
       EXPECT_EQ(size, delegate_->Bytes().size());

@@ -172,7 +172,8 @@ class EndlessStream : public ScatteredStreamWriter::Delegate {
   // Appends |size| bytes to the open message, without writing any.
   void Skip(uint64_t size) {
     while (size > 0) {
-      const size_t piece = std::min<uint64_t>(size, kChunkSize);
+      const auto piece =
+          static_cast<size_t>(std::min<uint64_t>(size, kChunkSize));
       EXPECT_NE(writer.ReserveBytes(piece), nullptr);
       size -= piece;
     }
@@ -277,6 +278,30 @@ TEST(MessageLengthTest, OneByteMoreIsTooLong) {
     EXPECT_EQ(stream.writer.bytes_available(), 0u);
     EXPECT_EQ(stream.message.Finalize(), 0u);
     EXPECT_EQ(stream.writer.status(), WriteStatus::kMessageTooLong);
+  }
+}
+
+// The third message is expected to be long, since those before it were.
+TEST(MessageLengthTest, OneByteMoreInOneChunkIsTooLong) {
+  constexpr size_t kChunkSize = kMaxMessageLength + 100;
+  const std::unique_ptr<uint8_t[]> chunk(new uint8_t[kChunkSize]);
+  for (const bool is_too_long : {false, true}) {
+    RootMessage<> message;
+    for (int i = 0; i < 3; ++i) {
+      ScatteredStreamWriter writer(nullptr,
+                                   {chunk.get(), chunk.get() + kChunkSize});
+      message.Reset(&writer);
+      Message* nested = message.BeginNestedMessage<Message>(1);
+      nested->AppendTinyVarInt(1, 1);
+      // Touches none of the bytes.
+      writer.ReserveBytes(kMaxMessageLength + is_too_long - 4);
+      nested->AppendTinyVarInt(1, 1);
+      EXPECT_EQ(message.Finalize(), is_too_long ? 0 : 5 + kMaxMessageLength);
+      EXPECT_EQ(writer.status(),
+                is_too_long ? WriteStatus::kMessageTooLong : WriteStatus::kOk);
+      EXPECT_EQ(Hex(chunk.get(), 7),
+                is_too_long ? "0a 00 00 00 00 08 01" : "0a ff ff ff 7f 08 01");
+    }
   }
 }
 

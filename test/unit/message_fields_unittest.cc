@@ -97,6 +97,51 @@ TEST(MessageTest, FixedBytes) {
               "09 00 00 00 00 00 00 00 80");
 }
 
+// Generated setters call these.
+TEST(MessageTest, AFunctionForEachTypeOfTheSchema) {
+  ExpectWritesHex("08 ff ff ff ff ff ff ff ff ff 01 08 ff ff ff ff 07",
+                  [](Message* m) {
+                    m->AppendInt32(1, -1);
+                    m->AppendInt32(1, std::numeric_limits<int32_t>::max());
+                  });
+  ExpectWritesHex("08 80 80 80 80 80 80 80 80 80 01 08 05", [](Message* m) {
+    m->AppendInt64(1, std::numeric_limits<int64_t>::min());
+    m->AppendInt64(1, 5);
+  });
+  ExpectWritesHex("08 ff ff ff ff 0f", [](Message* m) {
+    m->AppendUint32(1, std::numeric_limits<uint32_t>::max());
+  });
+  ExpectWritesHex("08 ff ff ff ff ff ff ff ff ff 01", [](Message* m) {
+    m->AppendUint64(1, std::numeric_limits<uint64_t>::max());
+  });
+  ExpectWritesHex("08 03 08 ff ff ff ff 0f", [](Message* m) {
+    m->AppendSint32(1, -2);
+    m->AppendSint32(1, std::numeric_limits<int32_t>::min());
+  });
+  ExpectWritesHex("08 04 08 ff ff ff ff ff ff ff ff ff 01", [](Message* m) {
+    m->AppendSint64(1, 2);
+    m->AppendSint64(1, std::numeric_limits<int64_t>::min());
+  });
+  ExpectWritesHex("08 01 08 00", [](Message* m) {
+    m->AppendBool(1, true);
+    m->AppendBool(1, false);
+  });
+  ExpectWritesHex("0d 04 03 02 01 0d fe ff ff ff 0d 00 00 80 3f",
+                  [](Message* m) {
+                    m->AppendFixed32(1, 0x01020304);
+                    m->AppendSfixed32(1, -2);
+                    m->AppendFloat(1, 1.0f);
+                  });
+  ExpectWritesHex(
+      "09 08 07 06 05 04 03 02 01 09 fe ff ff ff ff ff ff ff "
+      "09 00 00 00 00 00 00 f8 3f",
+      [](Message* m) {
+        m->AppendFixed64(1, 0x0102030405060708);
+        m->AppendSfixed64(1, -2);
+        m->AppendDouble(1, 1.5);
+      });
+}
+
 TEST(MessageTest, FloatingPointBytesKeepEveryBit) {
   ExpectFixed(0.0f, "0d 00 00 00 00");
   ExpectFixed(-0.0f, "0d 00 00 00 80");

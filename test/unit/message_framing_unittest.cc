@@ -190,6 +190,19 @@ TEST(MessageFramingTest, BytesBetweenTheSizeFieldAndTheFirstFieldAreAnError) {
   }
 }
 
+TEST(MessageFramingTest, BytesBehindASizeFieldElsewhereAreAnErrorAsWell) {
+  for (const bool has_field : {false, true}) {
+    FramingStream stream;
+    uint8_t elsewhere[4] = {};
+    stream.message.set_size_field(elsewhere);
+    stream.Write({0x10, 0x02});
+    if (has_field)
+      stream.message.AppendVarInt(1, 150);
+    stream.ExpectAmbiguousSize();
+    EXPECT_EQ(Hex(elsewhere, 4), "00 00 00 00");
+  }
+}
+
 TEST(MessageFramingTest, ASizeFieldThatIsGivenAgainIsTheLastOne) {
   FramingStream stream;
   uint8_t elsewhere[4] = {};
@@ -229,6 +242,36 @@ TEST(MessageFramingTest, ASizeFieldThatMayBeInAnEarlierChunkIsAnError) {
   stream.message.AppendString(1, "0123456789");
   stream.message.set_size_field(size_field);
   stream.ExpectAmbiguousSize();
+}
+
+// Messages around the two innermost ones are frozen when a chunk is left.
+TEST(MessageFramingTest, AFrozenMessageKnowsWhichBytesItCounts) {
+  struct Chunks : ScatteredStreamWriter::Delegate {
+    ContiguousMemoryRange GetNewBuffer() override {
+      next += 20;
+      return {next - 20, next};
+    }
+    uint8_t memory[100] = {};
+    uint8_t* next = memory + 4;
+  };
+  for (const bool is_inside : {false, true}) {
+    for (int level = 0; level < 4; ++level) {
+      Chunks chunks;
+      ScatteredStreamWriter writer(&chunks);
+      RootMessage<> root(&writer);
+      Message* open[4] = {&root};
+      for (size_t i = 1; i < 4; ++i)
+        open[i] = open[i - 1]->BeginNestedMessage<Message>(1);
+      open[3]->AppendString(1, "0123456789");
+      // The other place is in front of all chunks.
+      open[level]->set_size_field(is_inside ? writer.ReserveBytes(4)
+                                            : chunks.memory);
+      EXPECT_EQ(root.Finalize() == 0, is_inside);
+      EXPECT_EQ(writer.status(),
+                is_inside ? WriteStatus::kAmbiguousSize : WriteStatus::kOk);
+      EXPECT_EQ(chunks.memory[0] != 0, !is_inside);
+    }
+  }
 }
 
 TEST(MessageFramingTest, ASizeFieldInFrontOfALongMessageMayComeLast) {

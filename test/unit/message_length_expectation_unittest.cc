@@ -206,6 +206,11 @@ TEST_F(MessageLengthExpectationTest, OnesThatAreAbandonedNeither) {
 
 // A root changes no expectation, even if its size field is right in front of
 // it, where it may shrink.
+TEST_F(MessageLengthExpectationTest, AfterTwoThatWereWidenedBeforeTheyEnded) {
+  for (const size_t width : {kNarrow, kNarrow, kWide, kWide})
+    EXPECT_EQ(Write({1000}), Widths{width});
+}
+
 TEST_F(MessageLengthExpectationTest, ARootSaysNothingOfItsChildren) {
   for (int i = 0; i < 2; ++i)
     Write({kLong});
@@ -301,6 +306,17 @@ TEST_F(MessageMemoryTest, OtherTypesHaveTheirOwn) {
   for (int i = 0; i < 2; ++i)
     WriteNew<T>(1, kLong);
   EXPECT_EQ(WriteNew<TypedMessage<3>>(1, kLong), Widths{kNarrow});
+  EXPECT_EQ(WriteNew<T>(1, kLong), Widths{kWide});
+}
+
+TEST_F(MessageMemoryTest, IsLeftAloneByMessagesWithoutChildren) {
+  using T = TypedMessage<7>;
+  {
+    uint8_t buffer[10];
+    const StaticBuffered<T> without_children(buffer, sizeof(buffer));
+    for (int i = 0; i < 2; ++i)
+      WriteNew<T>(1, kLong);
+  }
   EXPECT_EQ(WriteNew<T>(1, kLong), Widths{kWide});
 }
 

@@ -270,6 +270,28 @@ TEST_F(MessageNestingTest, SealedChildrenTakeNoFields) {
   EXPECT_TRUE(writer_->ok());
 }
 
+TEST_F(MessageNestingTest, LongChildrenAreSealedAsWell) {
+  const std::string bytes(200, 'x');
+  // If nothing was written, the child begins with a size field of four bytes.
+  for (const bool has_chunk : {false, true}) {
+    Start({1000});
+    if (has_chunk)
+      message_->AppendVarInt(2, 1);
+    Message* const child = Begin();
+    Message* const grandchild = child->BeginNestedMessage<Message>(1);
+    grandchild->AppendString(1, bytes);
+    message_->AppendVarInt(2, 2);
+    EXPECT_TRUE(child->is_finalized());
+    EXPECT_TRUE(grandchild->is_finalized());
+    EXPECT_MISTAKE(child->AppendVarInt(3, 3), "sealed");
+    EXPECT_MISTAKE(grandchild->AppendVarInt(3, 3), "sealed");
+    EXPECT_EQ(child->Finalize(), 208u);
+    EXPECT_EQ(grandchild->Finalize(), 203u);
+    EXPECT_EQ(message_->Finalize(), 5 + 208 + 2 + (has_chunk ? 2u : 0u));
+    EXPECT_TRUE(writer_->ok());
+  }
+}
+
 // In release builds a sealed message hands out children that drop everything.
 TEST_F(MessageNestingTest, ChildrenOfASealedMessageDropEverything) {
   Start({100});

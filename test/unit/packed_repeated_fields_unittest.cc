@@ -16,6 +16,7 @@
 #include "test/testing/expect_mistake.h"
 #include "test/testing/hex.h"
 #include "test/testing/message_tree.h"
+#include "test/testing/without_bit_deposit.h"
 
 namespace protozero {
 namespace {
@@ -174,6 +175,26 @@ TEST(PackedBufferBaseTest, FixedNumbersFillTheLastByte) {
   }
 }
 
+TEST(PackedBufferBaseTest, TheHeapIsOnlyForMoreThanTheObjectHolds) {
+  constexpr size_t kCount = PackedBufferBase::kOnStackStorageSize / 8;
+  const std::vector<uint64_t> values(kCount);
+  for (const bool is_array : {false, true}) {
+    PackedFixedSizeInt<uint64_t> packed;
+    const uint8_t* const in_object = packed.data();
+    if (is_array) {
+      packed.Append(values.data(), kCount);
+    } else {
+      for (const uint64_t value : values)
+        packed.Append(value);
+    }
+    EXPECT_EQ(packed.size(), PackedBufferBase::kOnStackStorageSize);
+    EXPECT_EQ(packed.data(), in_object);
+    packed.Append(0);
+    EXPECT_EQ(packed.size(), PackedBufferBase::kOnStackStorageSize + 8);
+    EXPECT_NE(packed.data(), in_object);
+  }
+}
+
 TEST(PackedBufferBaseTest, ResetEmptiesItOnTheStackAndOnTheHeap) {
   PackedVarInt packed;
   for (size_t count : {3u, 100000u, 5u, 100000u}) {
@@ -195,6 +216,14 @@ void ExpectPacks(const std::vector<T>& values, const std::string& hex) {
   Packed array;
   array.Append(values.data(), values.size());
   EXPECT_EQ(HexOf(array), hex);
+  {
+    const test::WithoutBitDeposit without;
+    Packed portable;
+    for (const T value : values)
+      portable.Append(value);
+    portable.Append(values.data(), values.size());
+    EXPECT_EQ(HexOf(portable), values.empty() ? "" : hex + " " + hex);
+  }
   ExpectWrites({BytesField(1, test::FromHex(hex))}, [&values](Message* m) {
     Packed::AppendField(m, 1, values.data(), values.size());
   });

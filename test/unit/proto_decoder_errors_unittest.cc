@@ -283,6 +283,26 @@ TEST(ProtoDecoderErrorTest, TooLong) {
   ProtoDecoder too_long(input.data(), input.size());
   EXPECT_FALSE(too_long.ReadField().valid());
   EXPECT_EQ(too_long.status(), DecodeStatus::kTooLong);
+  // It is too long even if its last byte is the last one of all, and cut off
+  // without that.
+  ProtoDecoder whole(input.data(), 6 + 4 * kGigabyte);
+  EXPECT_FALSE(whole.ReadField().valid());
+  EXPECT_EQ(whole.status(), DecodeStatus::kTooLong);
+  ProtoDecoder cut_off(input.data(), 5 + 4 * kGigabyte);
+  EXPECT_FALSE(cut_off.ReadField().valid());
+  EXPECT_EQ(cut_off.status(), DecodeStatus::kTruncated);
+
+  // The longest group, and one byte more.
+  for (const bool is_longer : {false, true}) {
+    uint8_t* const payload =
+        input.Put(input.data(),
+                  is_longer ? "0b 0a fa ff ff ff 0f" : "0b 0a f9 ff ff ff 0f");
+    input.Put(payload + (UINT32_MAX - 6) + is_longer, "0c");
+    ProtoDecoder group(input.data(), input.size());
+    EXPECT_EQ(group.ReadField().size(), is_longer ? 0 : UINT32_MAX);
+    EXPECT_EQ(group.status(),
+              is_longer ? DecodeStatus::kTooLong : DecodeStatus::kOk);
+  }
 
   // A group of two payloads of 2.5 GB.
   uint8_t* const second =
@@ -292,6 +312,30 @@ TEST(ProtoDecoderErrorTest, TooLong) {
   EXPECT_FALSE(group.ReadField().valid());
   EXPECT_EQ(group.status(), DecodeStatus::kTooLong);
   EXPECT_EQ(group.error_offset(), 0u);
+}
+
+// The decoder keeps offsets below 2^31.
+TEST(ProtoDecoderErrorTest, FieldsOnBothSidesOfTwoGigabytes) {
+  HugeInput input(3 * kGigabyte);
+  if (input.data() == nullptr)
+    GTEST_SKIP() << "no address space";
+  for (size_t offset = 2 * kGigabyte - 3; offset < 2 * kGigabyte + 2;
+       ++offset) {
+    for (const bool has_two : {false, true}) {
+      input.Put(input.data(), "12");
+      proto_utils::WriteRedundantVarInt(static_cast<uint32_t>(offset - 6),
+                                        input.data() + 1, 5);
+      input.Put(input.data() + offset, "18 05 18 06");
+      const Typed decoder(input.data(), offset + (has_two ? 4 : 2));
+      std::vector<int32_t> values;
+      for (const int32_t value : decoder.GetRepeated<int32_t>(3))
+        values.push_back(value);
+      EXPECT_EQ(values, has_two ? std::vector<int32_t>({5, 6})
+                                : std::vector<int32_t>({5}));
+      EXPECT_EQ(decoder.WhichOneof({1, 3}), 3u);
+      EXPECT_EQ(decoder.WhichOneof({2, 3}), 3u);
+    }
+  }
 }
 
 // Fields begin at offsets that do not fit 32 bits.

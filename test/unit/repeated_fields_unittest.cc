@@ -34,8 +34,8 @@ auto Values(Iterator it) {
   for (const T value : it)
     by_range.push_back(value);
   std::vector<T> values;
-  for (; it; ++it)
-    values.push_back(*it);
+  while (it)
+    values.push_back(*it++);
   EXPECT_EQ(by_range.size(), values.size());
   return values;
 }
@@ -44,11 +44,14 @@ template <ProtoSchemaType type>
 auto Scalars(const std::string& hex, bool* parse_error = nullptr) {
   const std::string bytes = FromHex(hex);
   const Decoder decoder(bytes);
+  bool same_error = parse_error != nullptr && *parse_error;
   const auto values = Values(decoder.GetRepeatedScalar<type>(2, parse_error));
   // This iterator is of one type for all types of the schema.
   using T = typename decltype(values)::value_type;
-  const RepeatedFieldIterator<T> it = decoder.GetRepeated<type>(2, parse_error);
+  const RepeatedFieldIterator<T> it = decoder.GetRepeated<type>(
+      2, parse_error != nullptr ? &same_error : nullptr);
   EXPECT_EQ(Values(it), values);
+  EXPECT_EQ(same_error, parse_error != nullptr && *parse_error);
   EXPECT_EQ(Values(decoder.GetRepeated<type>(2)), values);
   return values;
 }

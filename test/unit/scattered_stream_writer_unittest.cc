@@ -576,6 +576,20 @@ std::string OpenSize() {
   return internal::kInlineEncodingMask == 0 ? "00 00 00 00" : "00";
 }
 
+TEST(ScatteredStreamWriterTest, TheFastLimitIsWhereSixteenBytesStillFit) {
+  uint8_t buffer[80];
+  ScatteredStreamWriter writer(nullptr, {buffer, buffer + 40});
+  const auto limit_before = [](const uint8_t* end) {
+    return (reinterpret_cast<uintptr_t>(end) - 15) &
+           internal::kInlineEncodingMask;
+  };
+  EXPECT_EQ(writer.fast_limit(), limit_before(buffer + 40));
+  for (int i = 0; i < 2; ++i) {  // The first Reset() takes another path.
+    writer.Reset({buffer + 40, buffer + 80});
+    EXPECT_EQ(writer.fast_limit(), limit_before(buffer + 80));
+  }
+}
+
 TEST(ScatteredStreamWriterMessageTest, ANewRootClosesTheOneThatWasOpen) {
   ChunkedStream stream(64);
   RootMessage<> first;

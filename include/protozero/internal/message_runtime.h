@@ -71,6 +71,10 @@ struct PROTOZERO_EXPORT MessageRuntime {
                                                          EncodedTag tag,
                                                          const void* src,
                                                          size_t size) noexcept;
+  PROTOZERO_COLD static uint8_t* AppendBytesInAnyRoom(Message* message,
+                                                      EncodedTag tag,
+                                                      const void* src,
+                                                      size_t size) noexcept;
   // See internal::AppendBytesHeader().
   PROTOZERO_NOINLINE static bool AppendBytesHeader(Message* message,
                                                    EncodedTag tag,

@@ -42,6 +42,8 @@ struct MessageSteps {
   // Nearly all messages are sealed before they grow so long, and moving one
   // takes little of the time that it took to write it.
   static constexpr size_t kMaxNarrowSize = 512;
+  // The most bytes of a field whose size takes two bytes.
+  static constexpr size_t kMaxLongCopy = (1 << 14) - 1;
 
   // Widens the size field in front of the |size| bytes at |begin| from one byte
   // to kMessageLengthFieldSize bytes, all zero: moves the bytes down by
@@ -78,6 +80,20 @@ struct MessageSteps {
     // If the cursor is null, the limit is 0.
     return size <= kMaxShortCopy &&
            AddOffset<-kSpareRoom>(reinterpret_cast<uintptr_t>(pos), size) <
+               message->fast_limit_;
+  }
+
+  // Does the same for a field that is not short. Returns false for more than
+  // kMaxLongCopy.
+  static bool HasRoomForLongBytes(const Message* message,
+                                  const uint8_t* pos,
+                                  size_t size) {
+    constexpr size_t kMaxHeader = sizeof(uint64_t) + 2;
+    // With 32-bit addresses, the sum of LentCursor() and a size may wrap
+    // around.
+    return HasFastRoom(message, pos) && size <= kMaxLongCopy &&
+           reinterpret_cast<uintptr_t>(pos) + size + kMaxHeader -
+                   (ScatteredStreamWriter::kFastRoom - 1) <
                message->fast_limit_;
   }
 

@@ -50,6 +50,9 @@ struct DataSourceConfig {
   uint32_t stop_timeout_ms = 0;
   // The policy of writers. The producer may ignore it.
   BufferExhaustedPolicy buffer_exhausted_policy = BufferExhaustedPolicy::kDrop;
+  // The producer's share of a ring buffer that is read at the end; 0 for other
+  // buffers. The service sets it. See TraceContext::MaxChunksOfSequence().
+  uint64_t ring_bytes = 0;
   // Further fields of Perfetto's DataSourceConfig, in their encoding, such as
   // the configs of particular data sources. The service passes them on as they
   // are.

@@ -80,6 +80,16 @@ class TraceContext {
   // TakeIncrementalStateCleared() was last called. REQUIRES: it was called.
   uint64_t num_clears() const { return clears_seen_; }
 
+  // Returns the number of chunks after which a data source that interns strings
+  // should say SEQ_INCREMENTAL_STATE_CLEARED by itself. A ring buffer
+  // overwrites the chunks in which it said them last, and what follows is of no
+  // use then. This is less than a hundredth of the ring for all writers
+  // together, but at least a chunk, and at most kMaxChunksOfSequence. Takes no
+  // lock.
+  uint32_t MaxChunksOfSequence() const;
+  // The number for buffers that are not read at the end.
+  static constexpr uint32_t kMaxChunksOfSequence = 16;
+
   // Describes extensions of the trace's messages that the data source writes,
   // for readers that do not know them. Writes a packet with |descriptor_set|,
   // an encoded FileDescriptorSet, unless a writer of the session has done so

@@ -35,8 +35,6 @@ class InPlaceEndpoint final : public ProducerEndpoint {
   void CommitData(const CommitDataRequest& request) override;
 
  private:
-  void PatchChunk(const CommitDataRequest::ChunkToPatch& patches) const;
-
   const SharedMemoryABI abi_;
 };
 

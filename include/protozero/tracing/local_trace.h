@@ -34,8 +34,8 @@ PROTOZERO_ABI_BEGIN
 //
 // Every write period, whole packets are appended to the file. A program that is
 // killed, or that ends without the destructor, loses what it has written since
-// then. In a child process, after fork(), the object does nothing, and events
-// are off.
+// then, unless it has Options::flight_recorder. In a child process, after
+// fork(), the object does nothing, and events are off.
 //
 // Nothing throws. If the system has no memory, thread or descriptor for it,
 // error() says so, and the program goes on. Without exceptions, this does not
@@ -54,13 +54,23 @@ class LocalTrace {
     std::string path;
     int fd = -1;
     Sink sink;
+    // A file that threads write to by themselves: it has the last events at any
+    // time, whatever ends the program. Then the object has no service and no
+    // thread. `pztrace recover` makes a trace of the file. A file that is there
+    // is kept as |flight_recorder|.last.
+    std::string flight_recorder;
+    // True for a flight recorder without a file, in memory, which Snapshot()
+    // and core dumps save.
+    bool flight_recorder_in_memory = false;
 
     // Patterns with commas between them, such as "app,net.*,-net.dns". A '-'
     // stands before unwanted ones. If empty, all categories are wanted except
     // those with the tag "slow" or "debug".
     std::string categories;
     // The size of the buffer for packets that are not written yet. If it is
-    // full, packets are lost.
+    // full, packets are lost. The size of a flight recorder's file: if it is
+    // full, the oldest events are overwritten; the options below have no
+    // meaning for it.
     size_t buffer_size = 32 << 20;
     // The policy when the buffer is full. With kRingBuffer, the buffer is
     // written at the end, and has the last events by then.
@@ -88,12 +98,20 @@ class LocalTrace {
   // Any thread; if several call it, each returns when that is done.
   bool Stop();
 
+  // Writes a copy of a flight recorder to |path|, while threads go on to trace:
+  // all events that were finished before the call and not overwritten. `pztrace
+  // recover` makes a trace of it. Returns false, and sets errno, if that does
+  // not work; EBUSY if another call is under way. Any thread. Also in a signal
+  // handler: it is async-signal-safe.
+  bool Snapshot(const char* path) const;
+
   // Returns the reason why it does not record, or why not all that it records
   // is written, for example: there is nothing to write to, or no memory, or
   // this program already records as many sessions as it can (31). Empty if all
   // is well. Any thread.
   std::string error() const;
-  // Counts the packets recorded and lost. After Stop() the counts are exact and
+  // Counts the packets recorded and lost; of a flight recorder, those that were
+  // overwritten or could not be written. After Stop() the counts are exact and
   // final: packets_begun() is packets_read() + lost().total(). The packets read
   // were given to the file or sink. If it has not taken the last of them,
   // error() says so. The result is empty if there is no memory for it. Any

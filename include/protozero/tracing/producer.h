@@ -113,7 +113,9 @@ class Producer {
     uint32_t max_reconnect_pause_ms = 10000;
     // True if the service may look at chunks that have not been committed. Then
     // it sees the last packets of threads that write no more, and of processes
-    // that were killed.
+    // that were killed. If not, a thread that is in the middle of a packet when
+    // a session ends keeps some packets before it, too. The ledger has an
+    // unknown loss then.
     bool scraping = true;
   };
 

@@ -16,6 +16,7 @@
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 
+class FlightSource;
 class LocalTrace;
 
 // Lets producers of other processes connect to a TracingService, over a Unix
@@ -64,6 +65,10 @@ class ServiceHost {
     // The most that the host queues for a producer that does not read. If there
     // is more, it disconnects the producer.
     size_t max_queued_bytes = 512 * 1024;
+    // If not null, producers do not share memory with the service, but write to
+    // files that survive both: `pztrace record --flight-recorder` uses this.
+    // REQUIRES: it outlives the service.
+    FlightSource* flight_source = nullptr;
   };
 
   // REQUIRES: |service| outlives it.

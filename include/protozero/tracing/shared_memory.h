@@ -19,7 +19,8 @@ class SharedMemory {
   virtual ~SharedMemory() = default;
 
   // Aligned to SharedMemoryABI::kMinPageSize. Start and size never change: no
-  // other process that has the memory may be able to truncate it.
+  // other process that has the memory may be able to truncate it. Start is null
+  // if only the producer uses the memory.
   virtual uint8_t* start() const = 0;
   virtual size_t size() const = 0;
 };

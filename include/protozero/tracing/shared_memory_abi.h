@@ -69,6 +69,10 @@ PROTOZERO_ABI_BEGIN
 //   3  service   TryAcquireChunkForReading()
 //   4  service   ReleaseChunkAsFree()
 //
+// Without a service, a writer takes arrows 3 and 4 itself, from its oldest
+// finished chunk, which it overwrites then: see TakeOldestChunk(). If a chunk
+// turns out not to be the oldest, ReleaseChunkUnread() takes arrow 3 back.
+//
 // A reader trusts nothing in the memory: it loads a word once, checks it, and
 // acts on it. If the word makes no sense, the call fails.
 //
@@ -113,10 +117,11 @@ class SharedMemoryABI {
   static constexpr uint32_t kNumChunksForLayout[kNumPageLayouts] = {
       0, 1, 2, 4, 7, 14, 0, 0};
 
-  // The beginning of each page: its word, and four bytes that nobody uses.
+  // The beginning of each page: its word, and four bytes that the protocol does
+  // not use. CompleteRingChunk() does.
   struct PageHeader {
     std::atomic<uint32_t> header_bitmap;
-    uint32_t reserved;
+    std::atomic<uint32_t> reserved;
   };
 
   // Flags in ChunkHeader::packets, above the count.
@@ -240,6 +245,10 @@ class SharedMemoryABI {
       std::memory_order order = std::memory_order_acquire) const {
     return page_header(page_idx)->header_bitmap.load(order);
   }
+  // Returns the word behind it. REQUIRES: page_idx < num_pages().
+  std::atomic<uint32_t>& reserved_word(size_t page_idx) const {
+    return page_header(page_idx)->reserved;
+  }
 
   // Functions for the producer. All of them return an invalid chunk, or false,
   // if the page is in another state. REQUIRES, for all: page_idx < num_pages().
@@ -265,6 +274,8 @@ class SharedMemoryABI {
   // the page loses its partition, too. Fails if the producer has tampered with
   // the page; then the producer has lost the page.
   bool ReleaseChunkAsFree(const Chunk& chunk) const;
+  // Gives back a chunk that was acquired for reading, complete as it was.
+  bool ReleaseChunkUnread(const Chunk& chunk) const;
   // Returns a chunk to look at without acquiring it, whatever its state is.
   // Invalid if |page_word|, a snapshot, has no such chunk.
   Chunk GetChunkUnchecked(size_t page_idx,

@@ -23,6 +23,7 @@ namespace protozero {
 PROTOZERO_ABI_BEGIN
 
 class TraceWriter;
+struct RingState;
 
 // Shares the producer's memory among its writers, and tells the service which
 // chunks they have finished.
@@ -66,6 +67,12 @@ class SharedMemoryArbiter {
     WriterID max_writers = kMaxWriterID;
     // See ReturnIdleChunks().
     ProcessBarrier process_barrier = nullptr;
+    // If not null, there is no service: the memory is a ring, in which writers
+    // overwrite the oldest finished chunk, and this is its state; see
+    // TakeOldestChunk(). A writer that finds all chunks in use loses
+    // its packet, whatever its policy. REQUIRES: |page_layout| is kPageDiv1;
+    // the endpoint is a RingEndpoint.
+    RingState* ring = nullptr;
   };
 
   // Takes memory that is zero, or as another arbiter with the same page size
@@ -122,6 +129,9 @@ class SharedMemoryArbiter {
   // comparison a packet. Does nothing without Options::process_barrier, or if
   // that returns false. A writer that waits for a chunk calls this, too.
   void ReturnIdleChunks(bool even_if_recent);
+  // Returns whether a thread is in the middle of a packet for that buffer. Its
+  // chunk cannot be committed before the packet ends. Takes a lock.
+  bool HasOpenPacket(BufferID target_buffer);
 
   // Forgets the queue, and which threads were sending or reclaiming chunks. A
   // child process calls it: its memory is another one, all zero, and it has no
@@ -139,12 +149,16 @@ class SharedMemoryArbiter {
     }
   }
 
-  // Return the memory, and the number of its chunks.
+  // Return the memory, and the number and size of its chunks.
   const SharedMemoryABI& shmem_abi() const { return abi_; }
   size_t num_chunks() const { return num_chunks_; }
+  size_t chunk_size() const {
+    return SharedMemoryABI::ChunkSize(abi_.page_size(), options_.page_layout);
+  }
 
  private:
   friend class TraceWriter;
+  struct RingState;
 
   // The data of one writer id, whichever writer has it.
   struct WriterSlot {
@@ -182,6 +196,9 @@ class SharedMemoryArbiter {
   };
   static constexpr uint32_t kNoChunk = UINT32_MAX;
 
+  bool is_ring() const { return options_.ring != nullptr; }
+  uint32_t ring_quarter() const;
+
   // Finds an id for a new writer; |*slot| is null if all are taken. Returns
   // false if there is no memory for it.
   bool TakeSlot(WriterSlot** slot);
@@ -195,6 +212,7 @@ class SharedMemoryArbiter {
   SharedMemoryABI::Chunk SearchForChunk(WriterSlot* slot, size_t max_pages);
   // Returns whether the page where the next search begins has a free chunk, and
   // takes none. If it has none, the next search begins at the page behind.
+  // Returns true in a ring, where only a search can tell.
   bool HasFreeChunkOnNextPage(WriterSlot* slot) const {
     static_assert(SharedMemoryABI::kChunkFree == 0 &&
                   SharedMemoryABI::kChunkStateBits == 2);
@@ -228,7 +246,7 @@ class SharedMemoryArbiter {
     if (!losses->is_queued_.exchange(true, std::memory_order_acq_rel))
       PushLosses(losses);
   }
-  void PushLosses(LossAccount* losses);
+  PROTOZERO_COLD void PushLosses(LossAccount* losses);
   // Commits and reports everything of the writer. |slot| is null if it has no
   // id.
   void ReleaseWriter(WriterSlot* slot);
@@ -243,7 +261,8 @@ class SharedMemoryArbiter {
   ProducerEndpoint* const endpoint_;
   const Options options_;
   const uint32_t chunks_per_page_;
-  // The lower bits of all chunks' states in a page's word.
+  // The lower bits of all chunks' states in a page's word. In a ring all bits,
+  // which no word has, so that each page seems to have a free chunk.
   const uint32_t lower_state_bits_;
   const size_t num_chunks_;
   const size_t commit_batch_bytes_;

@@ -70,6 +70,38 @@ struct TraceConfig {
   // consumer.
   uint32_t write_period_ms = 0;
 
+  // True if nobody reads packets before the session has stopped. Then a ring
+  // buffer has the last packets in a form that can be read without those that
+  // it has overwritten: writers begin anew often enough, and packets that refer
+  // to overwritten ones are lost with them.
+  bool is_read_at_end = false;
+  // If not 0, the milliseconds before the end of the session that are wanted of
+  // such a ring. What came earlier is lost (LossReason::kOverwritten), except
+  // for what later packets refer to.
+  uint32_t ring_ms = 0;
+
+  // The effect of triggers, which producers activate by name: on the start of
+  // the session, on its end, or on the consumer, which gets OnCloneTrigger().
+  enum class TriggerMode { kNone, kStart, kStop, kClone };
+  // A trigger that the session waits for.
+  struct Trigger {
+    // The name, by which producers activate it.
+    std::string name;
+    // The milliseconds after which the trigger stops the session, or the
+    // consumer hears of it. A session that it has started stops after this
+    // time, or as |duration_ms| says if it is 0.
+    uint32_t delay_ms = 0;
+    // The most times that it has an effect in 24 hours; 0 for any number.
+    uint32_t max_per_day = 0;
+  };
+  // With kStart, data sources are set up when one of the triggers is activated.
+  // One that is activated while another one waits for its delay has no effect.
+  TriggerMode trigger_mode = TriggerMode::kNone;
+  std::vector<Trigger> triggers;
+  // The milliseconds after which the session stops if no trigger has started or
+  // stopped it. 0 means never.
+  uint32_t trigger_timeout_ms = 0;
+
   // True if each packet says which process has written it. In a trace of a
   // single process, false saves three to seven bytes a packet.
   bool stamps_pid = true;

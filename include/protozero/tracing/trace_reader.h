@@ -52,6 +52,11 @@ struct Slice {
   uint32_t text_id;
   // The number of slices on the track that contain it.
   uint32_t depth;
+  // The slice's own number, which counts from 0 as slices begin, and that of
+  // the innermost slice that contains it: UINT64_MAX if none does. The reader
+  // gives no slice of that number if its end is lost.
+  uint64_t number;
+  uint64_t parent;
   uint64_t track;  // A number for TraceReader::tracks().
   // The time at which the outermost slice that contains it has begun.
   uint64_t root_ns;
@@ -62,6 +67,18 @@ struct Slice {
   // The details of its beginning and its end. Valid in the callback; empty
   // unless Callbacks::reads_details.
   const EventDetails* details;
+  // A number for TraceReader::path(). 0 if Callbacks::max_paths is 0.
+  uint32_t path_id = 0;
+};
+
+// The texts of a slice and of the slices that contained it when it began. Paths
+// are numbered from 1, one for each different one, so that the outer path has
+// the lower number. Once Callbacks::max_paths are numbered, further paths are
+// folded: those within the same numbered path share a number, which is above
+// max_paths.
+struct SlicePath {
+  const EventText* text;  // The text of the slice itself. Null if folded.
+  uint32_t outer_id;      // The path without that text; 0 if nothing is left.
 };
 
 // A moment on a track.
@@ -239,6 +256,9 @@ class TraceReader {
     std::function<void(const CounterValue&)> on_counter = {};
     // True to read the details, which takes time.
     bool reads_details = false;
+    // The most paths of slices that are told apart. Each takes memory. 0 means
+    // that paths are not read.
+    uint32_t max_paths = 0;
     // Appends the arguments of an event to |args|, in any format. The reader
     // puts a comma between the arguments of a slice's beginning and of its end.
     std::function<void(const EventArgs& event, std::string* args)> format_args =
@@ -281,12 +301,21 @@ class TraceReader {
   // event on, and Read() changes none. ReadFile() and ReadDescriptor() do it if
   // they can read the trace twice.
   void ReadAhead(ConstBytes packets);
+  // Gives the callbacks the events that were read before the last call of this,
+  // for a trace that is read while it is recorded: without it, slices and steps
+  // of tasks wait for kMaxLateness later ones. An event finds its place then
+  // unless a later one of its track was read two calls before it.
+  void ReleaseEvents();
   // Ends reading. Call it after the last packet.
   void Finish();
 
   // Returns the tracks by number. The reader makes a number for a track without
   // one.
   const TraceTracks& tracks() const;
+
+  // Returns the path with that number. REQUIRES: a slice has had it, or a
+  // larger one.
+  SlicePath path(uint32_t path_id) const;
 
   // Returns the real-time clock's value, in nanoseconds since 1970, at that
   // time of the trace. Null if the trace has not said it yet.

@@ -58,8 +58,9 @@ struct TraceBufferStats {
   PacketLosses lost;
   // Places where it is unknown how many packets are missing, or whether one is:
   // a chunk that never came or makes no sense, a thread without memory for a
-  // writer, a data source that has refused the session, or losses of writers
-  // that do not report them. A TraceWriter causes none.
+  // writer, a data source that has refused the session, losses of writers that
+  // do not report them, or a thread that was in the middle of a packet when the
+  // session ended and does not let the service scrape (see Producer::Options).
   uint64_t unknown_losses = 0;
   // Writers that have written to the buffer.
   uint64_t writers_seen = 0;
@@ -140,6 +141,10 @@ struct TraceStats {
   };
   // The silent producers of this service.
   SilentProducers silent_producers;
+
+  // The milliseconds before the end for which a ring has all packets, if it was
+  // too small for TraceConfig::ring_ms; otherwise 0.
+  uint32_t ring_ms_kept = 0;
 
   // Counts of the whole service: the producers since it began, and the data
   // sources and sessions of now.

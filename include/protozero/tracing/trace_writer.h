@@ -145,6 +145,11 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
   // Returns whether there was no chunk for the last packet.
   bool is_exhausted() const { return is_exhausted_; }
 
+  // Returns a number that changes when writers have gone through another
+  // quarter of their ring. It has to be said again then what has been said only
+  // once. 0 without a ring; see SharedMemoryArbiter::Options::ring.
+  uint32_t ring_quarter() const { return arbiter_->ring_quarter(); }
+
   // Return the packets that were begun and will not arrive, and the bytes that
   // were written of them, by reason. Exact. Any thread.
   PacketLosses losses() const { return losses_.Get(); }

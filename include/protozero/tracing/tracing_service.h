@@ -68,10 +68,11 @@ class TracingService {
    public:
     virtual ~RemoteProducer() = default;
 
-    // Creates the memory to share, all zero, and gives the producer its part.
-    // Called once, before the first SetupDataSource(), unless
-    // ProducerInfo::memory was accepted. Returns null on failure: then no data
-    // source is set up at the producer.
+    // Creates the memory to share, all zero, and gives the producer its part;
+    // or memory of the producer alone, in which it commits nothing. Called
+    // once, before the first SetupDataSource(), unless ProducerInfo::memory was
+    // accepted. Returns null on failure: then no data source is set up at the
+    // producer.
     virtual std::unique_ptr<SharedMemory> SetupTracing(size_t size,
                                                        size_t page_size) = 0;
     // Returns, for people, the reason why SetupTracing() has returned null.
@@ -145,6 +146,9 @@ class TracingService {
     virtual void NotifyDataSourceStarted(DataSourceInstanceID instance_id) = 0;
     virtual void NotifyDataSourceStopped(DataSourceInstanceID instance_id) = 0;
 
+    // Activates a trigger of all sessions that wait for one of that name.
+    virtual void ActivateTrigger(const std::string& name) = 0;
+
     // Returns how many bytes of the producer's chunks the service has copied. A
     // transport can use it to share its time among producers. Only for the
     // thread that commits.
@@ -190,6 +194,10 @@ class TracingService {
     virtual void OnProducerWithoutMemory(TracingSessionID,
                                          const ProducerInfo&,
                                          const std::string& /*reason*/) {}
+    // Called when a trigger of TriggerMode::kClone has been activated, and its
+    // delay is over. It is time to call CloneSession().
+    virtual void OnCloneTrigger(TracingSessionID, const std::string& /*name*/) {
+    }
     // Called when the session is kStopped. If TraceConfig::write_period_ms is
     // not 0, RunDue() has yet to make the last call of OnTraceData().
     virtual void OnTracingStopped(TracingSessionID) {}
@@ -254,6 +262,28 @@ class TracingService {
   // have not answered. The service takes what it finds in their memory. Does
   // nothing in other states.
   void StopWaiting(TracingSessionID session_id);
+  // Begins a copy of a session: of what its buffers hold when data sources have
+  // committed what they have. The session goes on, and loses nothing. Returns
+  // the copy's id. It is kStopping while RunDue() copies about 64 KiB a call;
+  // commits that come meanwhile copy as much as they overwrite. Then it is
+  // kStopped, to be read and closed as a session that has ended: it begins with
+  // clocks and config, and ends with statistics. If there is no memory, or if
+  // its source is closed before, it is kNone. Returns 0, and says why, if there
+  // is no such session, there are too many, or another copy of it is being
+  // made.
+  TracingSessionID CloneSession(TracingSessionID session_id,
+                                std::string* error);
+  // Begins a session that gets a copy of everything that comes into the buffers
+  // of another one from now on, in one buffer. Read it while the other one is
+  // recorded: that takes nothing out of the other one, asks nothing of
+  // producers, and what the copy loses, the other one has. Both have to be
+  // closed. Returns 0, and says why, if there is no such session, there are too
+  // many, another session follows it, or there is no memory.
+  TracingSessionID FollowSession(TracingSessionID session_id,
+                                 size_t buffer_bytes,
+                                 std::string* error);
+  // Does what ProducerConnection::ActivateTrigger() does.
+  void ActivateTrigger(const std::string& name);
   // Asks all data sources to commit what they have. Like the functions of
   // Consumer, |on_done| is called with the lock held; once, perhaps before this
   // returns. |success| is false if a producer did not answer in time, or if the

@@ -1,22 +1,13 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 //
-// The trace, its timeline, and how the rest of the page is made. Names come from the
-// trace, so they become text, never markup.
+// The trace, its timeline, and how the rest of the page is made.
 
 "use strict";
-
-const $ = (id) => document.getElementById(id);
 
 const trace = new Trace(JSON.parse($("trace").textContent));
 const timeline = new Timeline(trace, $("timeline"), new Overview(trace, $("overview")),
                               $("scroller"), $("rows"));
 const canvas = $("timeline");
-
-function element(name, properties, ...children) {
-  const made = Object.assign(document.createElement(name), properties);
-  made.append(...children);
-  return made;
-}
 
 function link(text, onclick) {
   return element("button", {type: "button", className: "link", textContent: text, onclick});
@@ -33,10 +24,6 @@ function definitions(pairs) {
 function figures(pairs) {
   return element("dl", {className: "figures"}, ...pairs.map(([term, value]) => element(
     "div", {}, element("dt", {textContent: term}), element("dd", {textContent: value}))));
-}
-
-function tableRow(cells) {
-  return element("tr", {}, ...cells.map((cell) => element("td", {}, cell)));
 }
 
 // Says something to screen readers.

@@ -17,6 +17,7 @@
 #include "src/tracing/protos/namespace.h"
 #include "src/tracing/protos/producer_port.pbzero.h"
 #include "src/tracing/shared_memory/out_of_memory.h"
+#include "src/tracing/writer/flight_header.h"
 
 #include "protozero/internal/macros.h"
 
@@ -83,6 +84,7 @@ void CommandHandler::OnBound() {
                                            ? Request::SMB_SCRAPING_ENABLED
                                            : Request::SMB_SCRAPING_DISABLED);
         message->set_reports_losses(true);
+        message->set_flight_version(FlightHeader::kVersion);
       });
 }
 
@@ -149,17 +151,26 @@ bool CommandHandler::OnSetupTracing(ConstBytes bytes) {
                      "the shared memory's has not arrived");
     return false;
   }
-  SharedMemoryArbiter::Options options;
-  options.page_layout = producer_->options.page_layout;
-  options.stall_timeout_ms = producer_->options.stall_timeout_ms;
-  options.owner_commits = true;
-  options.process_barrier = GetProcessBarrier();
   // This errno stays if no system call fails: then the service has sent
   // something that makes no sense.
   errno = EINVAL;
-  if (!connection_->SetupTracing(
-          std::move(received_fd_),
-          size_t{1024} * setup.shared_buffer_page_size_kb(), options)) {
+  bool is_set_up;
+  if (setup.is_flight_file()) {
+    is_set_up = connection_->SetupRing(
+        SharedMemoryFile::Attach(std::move(received_fd_), SIZE_MAX,
+                                 /*needs_seals=*/false),
+        /*source=*/nullptr);
+  } else {
+    SharedMemoryArbiter::Options options;
+    options.page_layout = producer_->options.page_layout;
+    options.stall_timeout_ms = producer_->options.stall_timeout_ms;
+    options.owner_commits = true;
+    options.process_barrier = GetProcessBarrier();
+    is_set_up = connection_->SetupTracing(
+        std::move(received_fd_),
+        size_t{1024} * setup.shared_buffer_page_size_kb(), options);
+  }
+  if (!is_set_up) {
     OnNoSharedMemory(Producer::OffReason::kNoSharedMemory, strerror(errno));
     return false;
   }
@@ -192,6 +203,8 @@ void CommandHandler::OnSetup(ConstBytes bytes) {
   }
   if (running.source == nullptr)
     return;
+  if (connection_->ring_bytes() != 0)
+    config.ring_bytes = connection_->ring_bytes();
   running.instance = std::make_shared<DataSourceInstance>(
       command.new_instance_id(), std::move(config), connection_);
   running_.push_back(running);
@@ -239,12 +252,23 @@ void CommandHandler::OnStop(DataSourceInstanceID id) {
   if (running.instance == nullptr)
     return;
   DataSourceAccess::OnStop(running.source.get(), *running.instance);
-  connection_->arbiter()->FlushPendingCommitDataRequestsAndWait();
+  CommitBeforeStop(running.instance->config().target_buffer);
   connection_->Invoke<pb::NotifyDataSourceStoppedRequest>(
       ProducerMethod::kNotifyDataSourceStopped, /*drop_reply=*/true,
       [&](pb::NotifyDataSourceStoppedRequest* message) {
         message->set_data_source_id(id);
       });
+}
+
+void CommandHandler::CommitBeforeStop(BufferID buffer) {
+  SharedMemoryArbiter* const arbiter = connection_->arbiter();
+  const bool service_looks = producer_->options.scraping;
+  if (!service_looks)
+    arbiter->ReturnIdleChunks(/*even_if_recent=*/true);
+  arbiter->FlushPendingCommitDataRequestsAndWait();
+  // That thread's chunk, with the packets before the open one, comes too late.
+  if (!service_looks && arbiter->HasOpenPacket(buffer))
+    connection_->ReportUnknownLoss(buffer);
 }
 
 void CommandHandler::OnFlush(ConstBytes bytes) {

@@ -67,6 +67,9 @@ class CommandHandler {
   void OnSetup(ConstBytes command);
   void OnStart(ConstBytes command);
   void OnStop(DataSourceInstanceID id);
+  // Commits what threads have written for the buffer, and reports what they
+  // cannot commit.
+  void CommitBeforeStop(BufferID buffer);
   void OnFlush(ConstBytes command);
   void OnClearIncrementalState(ConstBytes command);
 

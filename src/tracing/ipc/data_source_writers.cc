@@ -23,7 +23,25 @@ namespace {
 // Field ids of include/protozero/tracing/trace.proto.
 enum : uint32_t { kPacketExtensionDescriptor = 72, kExtensionSet = 1 };
 
+// The part of a ring that may be of no use, because it refers to what the ring
+// has overwritten. Producers that come later shrink the shares of earlier ones,
+// which do not hear of that: ten have three times the ring together. On
+// average, half of a sequence is of no use.
+constexpr uint64_t kUselessPartOfRing = 256;
+
 }  // namespace
+
+uint32_t TraceContext::MaxChunksOfSequence() const {
+  const uint64_t ring_bytes = instance_->config().ring_bytes;
+  if (ring_bytes == 0)
+    return kMaxChunksOfSequence;
+  const ProducerIpcClient& connection = *instance_->connection_;
+  const uint64_t chunks = ring_bytes / kUselessPartOfRing /
+                          std::max(connection.num_writers(), 1u) /
+                          connection.arbiter()->chunk_size();
+  return static_cast<uint32_t>(
+      std::clamp<uint64_t>(chunks, 1, kMaxChunksOfSequence));
+}
 
 void TraceContext::DescribeExtensionsSlowPath(ConstBytes descriptor_set,
                                               uint32_t described_at,

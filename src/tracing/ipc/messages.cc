@@ -80,6 +80,8 @@ void WriteDataSourceConfig(const DataSourceConfig& config,
       config.buffer_exhausted_policy == BufferExhaustedPolicy::kStall
           ? pb::DataSourceConfig::BUFFER_EXHAUSTED_STALL_THEN_DROP
           : pb::DataSourceConfig::BUFFER_EXHAUSTED_DROP);
+  if (config.ring_bytes != 0)
+    message->set_ring_bytes(config.ring_bytes);
 }
 
 bool ReadDataSourceConfig(ConstBytes message, DataSourceConfig* config) {
@@ -95,6 +97,7 @@ bool ReadDataSourceConfig(ConstBytes message, DataSourceConfig* config) {
               policy == pb::DataSourceConfig::BUFFER_EXHAUSTED_STALL_THEN_DROP
           ? BufferExhaustedPolicy::kStall
           : BufferExhaustedPolicy::kDrop;
+  config->ring_bytes = decoder.ring_bytes();
   config->raw_fields.clear();
   for (const Field& field : decoder.unknown_fields())
     field.SerializeAndAppendTo(&config->raw_fields);

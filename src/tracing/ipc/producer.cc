@@ -197,6 +197,7 @@ void Producer::UnregisterDataSource(const std::shared_ptr<DataSource>& source) {
   // The service answers by stopping the instances that it has set up. Instances
   // of other producers go on.
   DataSourceAccess::StopInstancesOf(source.get(), impl_->connection.get());
+  DataSourceAccess::StopInstancesOf(source.get(), impl_->survivor.get());
   if (!impl_->is_connected())
     return;
   impl_->connection->InvokeLocked<pb::UnregisterDataSourceRequest>(

@@ -8,10 +8,12 @@
 
 #include "protozero/tracing/trace_writer.h"
 #include "src/tracing/ipc/client_lock.h"
+#include "src/tracing/ipc/data_source_access.h"
 #include "src/tracing/ipc/messages.h"
 #include "src/tracing/protos/namespace.h"
 #include "src/tracing/protos/producer_port.pbzero.h"
 #include "src/tracing/shared_memory/out_of_memory.h"
+#include "src/tracing/writer/flight_header.h"
 
 #include "protozero/internal/macros.h"
 
@@ -93,6 +95,32 @@ bool ProducerIpcClient::SetupTracing(
   return true;
 }
 
+bool ProducerIpcClient::SetupRing(std::unique_ptr<SharedMemoryFile> memory,
+                                  std::shared_ptr<DataSource> source) {
+  if (memory == nullptr || memory->size() < FlightHeader::kSize)
+    return false;
+  auto* const header = reinterpret_cast<FlightHeader*>(memory->start());
+  const size_t page_size = header->page_size;
+  const size_t size = memory->size() - FlightHeader::kSize;
+  if (header->version != FlightHeader::kVersion ||
+      !SharedMemoryABI::IsValidPageSize(page_size) || header->num_pages == 0 ||
+      header->num_pages > size / page_size) {
+    return false;
+  }
+  memory->Provide(0, memory->size());
+  memory_ = std::move(memory);
+  ring_source_ = std::move(source);
+  const SharedMemoryABI abi(memory_->start() + FlightHeader::kSize,
+                            header->num_pages * page_size, page_size);
+  ring_.reset(new RingEndpoint(abi, &header->ring, &header->losses));
+  SharedMemoryArbiter::Options options;
+  options.ring = &header->ring;
+  arbiter_.reset(new SharedMemoryArbiter(abi.start(),
+                                         abi.num_pages() * page_size, page_size,
+                                         ring_.get(), options));
+  return true;
+}
+
 pb::IPCFrame::InvokeMethod* ProducerIpcClient::BeginInvoke(
     ProducerMethod method,
     bool drop_reply) {
@@ -154,6 +182,9 @@ void ProducerIpcClient::Close() {
 }
 
 void ProducerIpcClient::CommitData(const CommitDataRequest& request) {
+  // A service only gets the answers to its flushes.
+  if (ring_ != nullptr && request.flush_request_id == 0)
+    return ring_->CommitData(request);
   Invoke<pb::CommitDataRequest>(ProducerMethod::kCommitData,
                                 /*drop_reply=*/true,
                                 [&](pb::CommitDataRequest* message) {
@@ -196,6 +227,10 @@ void ProducerIpcClient::AbandonAllAfterFork() {
     if (connection->arbiter_ != nullptr) {
       connection->memory_->DetachAfterFork();
       connection->arbiter_->ResetAfterFork();
+    }
+    if (connection->ring_source_ != nullptr) {
+      DataSourceAccess::StopInstancesOf(connection->ring_source_.get(),
+                                        connection);
     }
   }
 }

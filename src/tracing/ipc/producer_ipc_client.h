@@ -22,11 +22,15 @@
 #include "src/tracing/ipc/unix_socket.h"
 #include "src/tracing/protos/ipc_frame.pbzero.h"
 #include "src/tracing/protos/namespace.h"
+#include "src/tracing/writer/ring_endpoint.h"
 
 #include "protozero/internal/macros.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN
+
+class DataSource;
+
 namespace internal {
 
 // One connection to the service, from the first byte to the last, and the
@@ -51,13 +55,24 @@ class ProducerIpcClient final
   bool SetupTracing(ScopedFd memory,
                     size_t page_size,
                     const SharedMemoryArbiter::Options& options);
-  // Return null before SetupTracing().
+  // Takes the memory of a ring, which begins with a FlightHeader. Returns false
+  // if it is unusable. If there is no service, |source| is the only data source
+  // that writes there, otherwise it is null.
+  bool SetupRing(std::unique_ptr<SharedMemoryFile> memory,
+                 std::shared_ptr<DataSource> source);
+  // Returns the size of the ring; 0 if there is none.
+  size_t ring_bytes() const {
+    return ring_ == nullptr ? 0
+                            : arbiter_->shmem_abi().num_pages() *
+                                  arbiter_->shmem_abi().page_size();
+  }
+  // Return null before SetupTracing() or SetupRing().
   SharedMemoryArbiter* arbiter() const { return arbiter_.get(); }
 
   MemoryAhead* memory_ahead() const { return memory_ahead_.get(); }
-  // Returns whether threads have writers.
-  bool has_writers() const {
-    return num_writers_.load(std::memory_order_relaxed) != 0;
+  // Returns the number of writers that threads have. Any thread.
+  uint32_t num_writers() const {
+    return num_writers_.load(std::memory_order_relaxed);
   }
 
   // Calls |write(T*)|, where T is the method's message, and sends the message.
@@ -134,6 +149,10 @@ class ProducerIpcClient final
   uint64_t request_id_ = 0;
 
   std::unique_ptr<SharedMemoryFile> memory_;
+  // Null if the memory is no ring.
+  std::unique_ptr<RingEndpoint> ring_;
+  // Null if there is a service.
+  std::shared_ptr<DataSource> ring_source_;
   std::unique_ptr<SharedMemoryArbiter> arbiter_;
   std::unique_ptr<MemoryAhead> memory_ahead_;
 

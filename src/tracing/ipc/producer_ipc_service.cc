@@ -11,6 +11,7 @@
 #include "protozero/internal/compiler.h"
 #include "src/tracing/ipc/shared_memory_file.h"
 #include "src/tracing/shared_memory/out_of_memory.h"
+#include "src/tracing/writer/flight_header.h"
 
 #include "protozero/internal/macros.h"
 
@@ -31,12 +32,14 @@ ProducerIpcService::ProducerIpcService(TracingService* service,
                                        size_t max_queued_bytes,
                                        const WakeupFd* wakeup,
                                        DescriptorReserve* memory_reserve,
+                                       FlightSource* flight_source,
                                        CommitDataReader* commit_reader)
     : service_(service),
       socket_(std::move(socket)),
       peer_(peer),
       wakeup_(wakeup),
       memory_reserve_(memory_reserve),
+      flight_source_(flight_source),
       commit_reader_(commit_reader),
       sender_(max_queued_bytes) {}
 
@@ -237,8 +240,12 @@ bool ProducerIpcService::OnMethod(ProducerMethod method,
       producer_->NotifyDataSourceStopped(
           pb::NotifyDataSourceStoppedRequest::Decoder(args).data_source_id());
       return true;
-    case ProducerMethod::kActivateTriggers:
-      // No session waits for triggers.
+    case ProducerMethod::kActivateTriggers: {
+      const pb::ActivateTriggersRequest::Decoder request(args);
+      for (const ConstChars name : request.trigger_names())
+        producer_->ActivateTrigger(name.ToStdString());
+      return true;
+    }
     case ProducerMethod::kSync:
       return true;
   }
@@ -276,7 +283,8 @@ bool ProducerIpcService::OnInitializeConnection(uint64_t request_id,
           : TracingService::ScrapingMode::kDefault;
   takes_memory_errors_ = request.takes_memory_errors();
   info.reports_losses = request.reports_losses();
-  if (request.producer_provided_shmem()) {
+  flight_version_ = request.flight_version();
+  if (request.producer_provided_shmem() && flight_source_ == nullptr) {
     info.memory = SharedMemoryFile::Attach(std::move(received_fd_),
                                            TracingLimits::kMaxShmSize,
                                            /*needs_seals=*/true);
@@ -344,6 +352,8 @@ void ProducerIpcService::SendSetupTracingLocked() {
         auto* const setup = command->set_setup_tracing();
         if (page_size_kb_ != 0)
           setup->set_shared_buffer_page_size_kb(page_size_kb_);
+        if (flight_source_ != nullptr)
+          setup->set_is_flight_file(true);
       },
       std::move(memory_fd_));
 }
@@ -411,17 +421,34 @@ std::unique_ptr<SharedMemory> ProducerIpcService::CreateMemoryLocked(
     size_t size,
     size_t page_size) {
   memory_error_.clear();
-  std::unique_ptr<SharedMemoryFile> memory =
-      SharedMemoryFile::Create(size, &memory_error_);
+  std::unique_ptr<SharedMemory> memory;
+  if (flight_source_ != nullptr) {
+    memory = TakeFlightFileLocked();
+  } else {
+    std::unique_ptr<SharedMemoryFile> file =
+        SharedMemoryFile::Create(size, &memory_error_);
+    // This is no duplicate, because there may be no descriptor left for one.
+    if (file != nullptr)
+      memory_fd_ = file->TakeFd();
+    page_size_kb_ = static_cast<uint32_t>(page_size / 1024);
+    memory = std::move(file);
+  }
   if (memory == nullptr)
     return nullptr;
-  // This is no duplicate, because there may be no descriptor left for one.
-  memory_fd_ = memory->TakeFd();
-  page_size_kb_ = static_cast<uint32_t>(page_size / 1024);
   owes_setup_tracing_ = true;
   if (has_command_request_)
     SendSetupTracingLocked();
   return memory;
+}
+
+std::unique_ptr<SharedMemory> ProducerIpcService::TakeFlightFileLocked() {
+  if (flight_version_ != FlightHeader::kVersion) {
+    memory_error_ = flight_version_ == 0
+                        ? "it cannot write to a flight recorder"
+                        : "it writes another version of flight recorders";
+    return nullptr;
+  }
+  return flight_source_->Take(peer_, &memory_fd_, &memory_error_);
 }
 
 void ProducerIpcService::SetupDataSource(DataSourceInstanceID instance_id,

@@ -14,6 +14,7 @@
 #include "protozero/const_bytes.h"
 #include "protozero/tracing/tracing_service.h"
 #include "src/tracing/ipc/descriptor_reserve.h"
+#include "src/tracing/ipc/flight_source.h"
 #include "src/tracing/ipc/frame_reader.h"
 #include "src/tracing/ipc/frame_sender.h"
 #include "src/tracing/ipc/messages.h"
@@ -46,13 +47,15 @@ class ProducerIpcService final : private TracingService::RemoteProducer {
  public:
   // All connections share |commit_reader|. Notifies |wakeup| when something is
   // queued. If memory cannot be created otherwise, creates it with the
-  // descriptor of |memory_reserve|.
+  // descriptor of |memory_reserve|. If |flight_source| is not null, it has the
+  // memory.
   ProducerIpcService(TracingService* service,
                      ScopedFd socket,
                      PeerIdentity peer,
                      size_t max_queued_bytes,
                      const WakeupFd* wakeup,
                      DescriptorReserve* memory_reserve,
+                     FlightSource* flight_source,
                      CommitDataReader* commit_reader);
   ~ProducerIpcService() override;
 
@@ -105,6 +108,7 @@ class ProducerIpcService final : private TracingService::RemoteProducer {
   // Creates memory. On failure, leaves the reason in |memory_error_| and errno.
   std::unique_ptr<SharedMemory> CreateMemoryLocked(size_t size,
                                                    size_t page_size);
+  std::unique_ptr<SharedMemory> TakeFlightFileLocked();
   void SendSetupTracingLocked();
   void SendMemoryErrorLocked();
   IPCFrame::InvokeMethodReply* BeginReply(uint64_t request_id, bool success);
@@ -131,6 +135,7 @@ class ProducerIpcService final : private TracingService::RemoteProducer {
   const PeerIdentity peer_;
   const WakeupFd* const wakeup_;
   DescriptorReserve* const memory_reserve_;
+  FlightSource* const flight_source_;
   CommitDataReader* const commit_reader_;
 
   FrameReader reader_;
@@ -158,6 +163,8 @@ class ProducerIpcService final : private TracingService::RemoteProducer {
   bool owes_setup_tracing_ = false;
   ScopedFd memory_fd_;
   uint32_t page_size_kb_ = 0;
+  // The version of flight recorders' files that the producer knows; 0 for none.
+  uint32_t flight_version_ = 0;
   // The reason why there is no memory for the producer, and true if the
   // producer wants to know it. They change while the service holds its lock.
   std::string memory_error_;

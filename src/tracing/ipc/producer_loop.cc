@@ -64,11 +64,12 @@ void ProducerLoop::Run() {
           producer_->options.max_reconnect_pause_ms == 0) {
         producer_->status.set_state(State::kDisconnected);
         producer_->changed.notify_all();
-        return;
+        break;
       }
     }
     Pause(&pause_ms);
   }
+  StopSurvivor();
 }
 
 bool ProducerLoop::ConnectAndServe() {
@@ -86,6 +87,7 @@ bool ProducerLoop::ConnectAndServe() {
     socket = Connect();
   if (!socket.is_valid())
     return false;
+  StopSurvivor();
   const auto connection = std::make_shared<ProducerIpcClient>(
       std::move(socket), &producer_->wakeup);
   // Only this thread changes it.
@@ -135,12 +137,17 @@ ScopedFd ProducerLoop::Connect() {
 }
 
 void ProducerLoop::Serve(const std::shared_ptr<ProducerIpcClient>& connection) {
-  CommandHandler handler(producer_, connection);
-  if (!RunsInMemory([&] { HandleEvents(connection.get(), &handler); }))
+  auto handler = std::make_unique<CommandHandler>(producer_, connection);
+  if (!RunsInMemory([&] { HandleEvents(connection.get(), handler.get()); }))
     OnOutOfMemory();
 
-  if (!handler.StopInstances())
+  if (connection->ring_bytes() != 0 && handler->has_instances()) {
+    survivor_ = std::move(handler);
+    Lock lock(ClientLock());
+    producer_->survivor = connection;
+  } else if (!handler->StopInstances()) {
     OnOutOfMemory();
+  }
   const auto deadline =
       SteadyClock::now() + std::chrono::milliseconds(kGoodbyeTimeoutMs);
   while (connection->has_queued() && SteadyClock::now() < deadline) {
@@ -158,6 +165,21 @@ void ProducerLoop::Serve(const std::shared_ptr<ProducerIpcClient>& connection) {
     producer_->changed.notify_all();
   }
   connection->Close();
+}
+
+void ProducerLoop::StopSurvivor() {
+  if (survivor_ == nullptr)
+    return;
+  if (!survivor_->StopInstances())
+    OnOutOfMemory();
+  // Destroyed after the lock is released: it may be the last reference.
+  std::shared_ptr<ProducerIpcClient> last;
+  {
+    Lock lock(ClientLock());
+    last = std::move(producer_->survivor);
+    producer_->survivor.reset();
+  }
+  survivor_.reset();
 }
 
 void ProducerLoop::HandleEvents(ProducerIpcClient* connection,
@@ -182,9 +204,10 @@ void ProducerLoop::HandleEvents(ProducerIpcClient* connection,
     if (connection->has_queued())
       fds[0].events |= POLLOUT;
     // Without instances or writers, no thread has anything to commit.
-    const int timeout_ms = handler->has_instances() && connection->has_writers()
-                               ? commit_in_ms
-                               : -1;
+    const bool commits = connection->ring_bytes() == 0 &&
+                         handler->has_instances() &&
+                         connection->num_writers() != 0;
+    const int timeout_ms = commits ? commit_in_ms : -1;
     if (Poll(fds, 2, timeout_ms, watches_threads) < 0 && errno != EINTR) {
       // Only memory can be missing. It is no use to ask again at once.
       return OnOutOfMemory();
@@ -196,7 +219,7 @@ void ProducerLoop::HandleEvents(ProducerIpcClient* connection,
     if ((fds[0].revents & ~POLLOUT) && !Receive(connection, handler, &reader))
       break;
     SharedMemoryArbiter* const arbiter = connection->arbiter();
-    if (arbiter == nullptr)
+    if (arbiter == nullptr || connection->ring_bytes() != 0)
       continue;
     const auto now = SteadyClock::now();
     if (options.idle_period_ms != 0 && now >= return_idle_chunks_at) {

@@ -39,7 +39,8 @@ class ProducerLoop {
   // Returns a socket that is connected to an accepted service, or an invalid
   // one, and the status says why. May throw std::bad_alloc.
   ScopedFd Connect();
-  // Serves until the connection is lost, or is to end.
+  // Serves until the connection is lost, or is to end. If the service is gone
+  // that has set up a flight recorder, that one goes on.
   void Serve(const std::shared_ptr<ProducerIpcClient>& connection);
   // Does the part of Serve() that may throw std::bad_alloc.
   void HandleEvents(ProducerIpcClient* connection, CommandHandler* handler);
@@ -55,6 +56,8 @@ class ProducerLoop {
   // here, where no lock is held. Nothing reports that time, so if it
   // |watches_threads|, it checks again and again.
   int Poll(pollfd* fds, nfds_t num_fds, int timeout_ms, bool watches_threads);
+  // Stops what Serve() has let go on.
+  void StopSurvivor();
   void OnConnectFailed(int error);
   void OnOutOfMemory();
 
@@ -63,6 +66,9 @@ class ProducerLoop {
   // none.
   std::string recorder_folder_;
   FolderWatch recorder_watch_;
+  // The instances of a flight recorder whose service is gone. They go on until
+  // there is another service. Null if there are none.
+  std::unique_ptr<CommandHandler> survivor_;
   bool takes_signals_ = false;
   // True if the connection has ended for lack of memory.
   bool is_out_of_memory_ = false;

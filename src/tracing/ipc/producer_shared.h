@@ -53,6 +53,8 @@ struct ProducerShared {
   std::vector<std::shared_ptr<DataSource>> sources;
   // The connection; null unless the producer is connected.
   std::shared_ptr<ProducerIpcClient> connection;
+  // The connection to a service that is gone, if its flight recorder goes on.
+  std::shared_ptr<ProducerIpcClient> survivor;
   ProducerStatus status;
   // The last request that the service has answered and Sync() may wait for.
   uint64_t synced_request = 0;

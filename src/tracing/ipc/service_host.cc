@@ -45,7 +45,8 @@ constexpr size_t kMinTurnBytes = 4096;
 constexpr size_t kNumOwnFds = 2;
 
 void Pause(uint32_t max_ms) {
-  const timespec pause{0, 1000000L * std::min(max_ms, kPauseMs)};
+  const auto ms = static_cast<int32_t>(std::min(max_ms, kPauseMs));
+  const timespec pause{0, 1000000L * ms};
   nanosleep(&pause, nullptr);
 }
 
@@ -244,9 +245,9 @@ void ServiceHost::Impl::Add(ScopedFd socket, const PeerIdentity& peer) {
   num_of_process_.try_emplace(KeyOf(peer));
   num_of_user_.try_emplace(peer.uid);
   connections_.push_back(
-      {std::make_unique<ProducerIpcService>(service_, std::move(socket), peer,
-                                            options_.max_queued_bytes, &wakeup_,
-                                            &memory_reserve_, &commit_reader_),
+      {std::make_unique<ProducerIpcService>(
+           service_, std::move(socket), peer, options_.max_queued_bytes,
+           &wakeup_, &memory_reserve_, options_.flight_source, &commit_reader_),
        service_->NowMs() + options_.introduction_timeout_ms});
   undo.Cancel();
   ++num_of_process_.find(KeyOf(peer))->second;

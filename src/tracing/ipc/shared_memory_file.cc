@@ -28,10 +28,12 @@ constexpr int kPopulateForWriting = 23;
 
 constexpr int kSeals = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW;
 
-// Calls ftruncate(), which fails without a signal at the limit for the size of
-// files. The kernel would also raise SIGXFSZ there, which ends most programs:
-// this blocks the signal in this thread, and takes it back.
-int TruncateWithoutSignal(int fd, off_t size) {
+// Calls |set_size()|, which returns an errno, and fails without a signal at the
+// limit for the size of files. The kernel would also raise SIGXFSZ there, which
+// ends most programs: this blocks the signal in this thread, and takes it back.
+// Returns the errno.
+template <typename SetSize>
+int CallWithoutSignal(SetSize set_size) {
   sigset_t limit_signal;
   sigemptyset(&limit_signal);
   sigaddset(&limit_signal, SIGXFSZ);
@@ -39,11 +41,9 @@ int TruncateWithoutSignal(int fd, off_t size) {
   sigpending(&pending_before);
   sigset_t mask_before;
   pthread_sigmask(SIG_BLOCK, &limit_signal, &mask_before);
-  const int result = ftruncate(fd, size);
-  const int error = errno;
+  const int error = set_size();
   // A signal that was pending before stays pending.
-  if (result != 0 && error == EFBIG &&
-      sigismember(&pending_before, SIGXFSZ) == 0) {
+  if (error == EFBIG && sigismember(&pending_before, SIGXFSZ) == 0) {
     const timespec no_time{};
     while (sigtimedwait(&limit_signal, nullptr, &no_time) < 0 &&
            errno == EINTR) {
@@ -51,7 +51,7 @@ int TruncateWithoutSignal(int fd, off_t size) {
   }
   pthread_sigmask(SIG_SETMASK, &mask_before, nullptr);
   errno = error;
-  return result;
+  return error;
 }
 
 }  // namespace
@@ -65,7 +65,9 @@ std::unique_ptr<SharedMemoryFile> SharedMemoryFile::Create(size_t size,
   ScopedFd fd(memfd_create("protozero", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (fd.is_valid()) {
     what = "ftruncate";
-    if (TruncateWithoutSignal(fd.get(), static_cast<off_t>(size)) == 0) {
+    if (CallWithoutSignal([&] {
+          return ftruncate(fd.get(), static_cast<off_t>(size)) == 0 ? 0 : errno;
+        }) == 0) {
       what = "F_ADD_SEALS";
       if (fcntl(fd.get(), F_ADD_SEALS, kSeals) == 0) {
         what = "mmap";
@@ -78,6 +80,30 @@ std::unique_ptr<SharedMemoryFile> SharedMemoryFile::Create(size_t size,
     *error = std::string(what) + " of " + std::to_string(size) +
              " bytes: " + strerror(reason);
     errno = reason;
+  }
+  return memory;
+}
+
+std::unique_ptr<SharedMemoryFile> SharedMemoryFile::CreateAt(
+    const std::string& path,
+    size_t size,
+    std::string* error) {
+  ScopedFd fd(open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+  if (!fd.is_valid()) {
+    *error = path + ": " + strerror(errno);
+    return nullptr;
+  }
+  std::unique_ptr<SharedMemoryFile> memory;
+  if (CallWithoutSignal([&] {
+        return posix_fallocate(fd.get(), 0, static_cast<off_t>(size));
+      }) == 0) {
+    memory = Map(std::move(fd), size);
+  }
+  if (memory == nullptr) {
+    const int reason = errno;
+    unlink(path.c_str());
+    *error = path + ": no room for " + std::to_string(size) +
+             " bytes: " + strerror(reason);
   }
   return memory;
 }
@@ -119,9 +145,7 @@ SharedMemoryFile::~SharedMemoryFile() {
 }
 
 void SharedMemoryFile::Provide(size_t offset, size_t size) const {
-  if (offset < size_)
-    madvise(start_ + offset, std::min(size, size_ - offset),
-            kPopulateForWriting);
+  madvise(start_ + offset, std::min(size, size_ - offset), kPopulateForWriting);
 }
 
 void SharedMemoryFile::DetachAfterFork() const {

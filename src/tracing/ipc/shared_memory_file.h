@@ -27,6 +27,12 @@ class SharedMemoryFile final : public SharedMemory {
   // limits of the process are.
   static std::unique_ptr<SharedMemoryFile> Create(size_t size,
                                                   std::string* error = nullptr);
+  // Creates a file of that content, which is not there yet, in the file system.
+  // All of its room on the disk is taken now, so that no store to the memory
+  // fails later. Otherwise the same.
+  static std::unique_ptr<SharedMemoryFile> CreateAt(const std::string& path,
+                                                    size_t size,
+                                                    std::string* error);
   // Maps the memory of another process. Returns null if |fd| is not memory, if
   // its size is 0 or more than |max_size|, or if |needs_seals| and the size is
   // not sealed.
@@ -46,6 +52,7 @@ class SharedMemoryFile final : public SharedMemory {
 
   // Has the kernel provide part of the memory, without changing its content,
   // while others use it. Does nothing if the kernel cannot, or has none.
+  // REQUIRES: |offset| is less than size().
   void Provide(size_t offset, size_t size) const;
 
   // Replaces, in a child process, the memory that it shares with its parent's

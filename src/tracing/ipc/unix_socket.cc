@@ -142,12 +142,12 @@ ScopedFd ListenOnUnixSocket(const std::string& path, std::string* error) {
   const bool is_bound = result == 0;
   if (!is_bound || listen(fd.get(), SOMAXCONN) != 0) {
     const int reason = errno;
+    // No socket is left even if there is no memory for the text.
     fd.Reset();
     if (is_bound && !address.is_abstract())
       unlink(path.c_str());
     errno = reason;
     *error = ErrorText("cannot listen on", path);
-    errno = reason;
   }
   return fd;
 }

@@ -23,6 +23,7 @@
 #include "protozero/tracing/tracing_service.h"
 #include "protozero/tracing/track_event.h"
 #include "src/tracing/ipc/background_thread.h"
+#include "src/tracing/local/flight_recorder.h"
 #include "src/tracing/shared_memory/no_cancellation.h"
 #include "src/tracing/shared_memory/out_of_memory.h"
 #include "src/tracing/track_event/category_rules.h"
@@ -49,7 +50,8 @@ class LocalTrace::Impl final : private TracingService::Consumer {
  public:
   // Throws std::bad_alloc; so do error() and stats().
   explicit Impl(Options options) : options_(std::move(options)) {
-    error_.reserve(options_.path.size() + kMaxReasonSize);
+    error_.reserve(options_.path.size() + options_.flight_recorder.size() +
+                   kMaxReasonSize);
   }
   ~Impl() override {
     if (owns_fd_)
@@ -77,7 +79,19 @@ class LocalTrace::Impl final : private TracingService::Consumer {
     return error_.empty() && producer_ != nullptr ? producer_->why_off()
                                                   : error_;
   }
+  bool Snapshot(const char* path) const {
+    return flight_recorder_.Snapshot(path);
+  }
   TraceStats stats() const {
+    if (flight_recorder_.has_started()) {
+      TraceBufferStats buffer;
+      buffer.buffer_size = flight_recorder_.size();
+      buffer.lost = flight_recorder_.losses();
+      buffer.packets_begun = buffer.lost.total();
+      TraceStats stats;
+      stats.buffers.push_back(buffer);
+      return stats;
+    }
     return session_ != 0 ? service_.GetStats(session_) : TraceStats();
   }
 
@@ -91,13 +105,15 @@ class LocalTrace::Impl final : private TracingService::Consumer {
 
   // Starts the session. Throws std::bad_alloc.
   void StartSession() {
-    const int num_outputs = (options_.path.empty() ? 0 : 1) +
-                            (options_.fd >= 0 ? 1 : 0) +
-                            (options_.sink ? 1 : 0);
+    const int num_outputs =
+        (options_.path.empty() ? 0 : 1) + (options_.fd >= 0 ? 1 : 0) +
+        (options_.sink ? 1 : 0) + (has_flight_recorder() ? 1 : 0);
     if (num_outputs == 0)
       return SetError("there is no path, descriptor or sink");
     if (num_outputs > 1)
       return SetError("there is more than one of path, descriptor and sink");
+    if (has_flight_recorder())
+      return StartFlightRecorder();
     if (!options_.path.empty()) {
       options_.fd = open(options_.path.c_str(),
                          O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
@@ -139,20 +155,40 @@ class LocalTrace::Impl final : private TracingService::Consumer {
     }
   }
 
+  bool has_flight_recorder() const {
+    return !options_.flight_recorder.empty() ||
+           options_.flight_recorder_in_memory;
+  }
+  void StartFlightRecorder() {
+    DataSourceConfig source = SourceConfig();
+    source.ring_bytes = options_.buffer_size;
+    std::string why;
+    if (!flight_recorder_.Start(options_.flight_recorder, options_.buffer_size,
+                                TrackEventDataSource(), std::move(source),
+                                &why)) {
+      SetError(why);
+    }
+  }
+
+  DataSourceConfig SourceConfig() const {
+    DataSourceConfig source;
+    source.name = TrackEventDataSource()->descriptor().name;
+    source.buffer_exhausted_policy = options_.exhausted_policy;
+    source.raw_fields = internal::EncodeCategories(options_.categories);
+    return source;
+  }
+
   TraceConfig Config() const {
     TraceConfig config;
     config.buffers.push_back({options_.buffer_size, options_.fill_policy});
     config.data_sources.emplace_back();
     DataSourceConfig& source = config.data_sources.back().config;
-    source.name = TrackEventDataSource()->descriptor().name;
-    source.buffer_exhausted_policy = options_.exhausted_policy;
-    source.raw_fields = internal::EncodeCategories(options_.categories);
+    source = SourceConfig();
     config.duration_ms = options_.duration_ms;
     // The descriptors of the process's tracks have it once.
     config.stamps_pid = false;
     if (is_ring()) {
-      // With the oldest chunks, the ring loses the descriptions in them.
-      source.raw_fields += internal::CategoryRules::ClearEachChunk();
+      config.is_read_at_end = true;
       config.write_period_ms = UINT32_MAX;
     } else {
       config.write_period_ms = std::max(options_.write_period_ms, 1u);
@@ -163,6 +199,7 @@ class LocalTrace::Impl final : private TracingService::Consumer {
   }
 
   void End() {
+    flight_recorder_.Stop();
     if (thread_.is_started()) {
       service_.StopTracing(session_);
       host_->Wakeup();
@@ -271,6 +308,8 @@ class LocalTrace::Impl final : private TracingService::Consumer {
   Options options_;
   bool owns_fd_ = false;
   const uint64_t events_without_memory_ = internal::NumEventsWithoutMemory();
+  // Has not started if the output is another one.
+  FlightRecorder flight_recorder_;
   TracingService service_;
   TracingSessionID session_ = 0;
   std::unique_ptr<ServiceHost> host_;
@@ -329,6 +368,13 @@ std::string LocalTrace::error() const {
   else if (impl_ != nullptr)
     RunsInMemory([&] { error = impl_->error(); });
   return error;
+}
+
+bool LocalTrace::Snapshot(const char* path) const {
+  if (impl_ != nullptr && !impl_->is_forked())
+    return impl_->Snapshot(path);
+  errno = EINVAL;
+  return false;
 }
 
 TraceStats LocalTrace::stats() const {

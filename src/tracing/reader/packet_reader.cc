@@ -189,8 +189,7 @@ bool PacketReader::TakeFragment(Writer* writer,
       CopyBytes(fragment.data, fragment.size, buffer_.get());
       bytes = ConstBytes(buffer_.get(), fragment.size);
     } else {
-      if (fragments.capacity() == 0)
-        fragments.reserve(std::min(options_.max_packet_size, abi_.page_size()));
+      fragments.reserve(std::min(options_.max_packet_size, abi_.page_size()));
       fragments.resize(size + fragment.size);
       CopyBytes(fragment.data, fragment.size, fragments.data() + size);
       if (ends_packet)
@@ -281,12 +280,13 @@ void PacketReader::LookAtPage(size_t page_idx) {
       continue;
     const ABI::Chunk chunk = abi_.GetChunkUnchecked(page_idx, word, i);
     const ABI::ChunkHeader& header = *chunk.header();
-    // Skips a chunk without packets, which has no owner yet, and a chunk that
-    // was read and waits for its commit.
+    // Skips a chunk without packets, which has no owner yet. Skips also a chunk
+    // that was read and waits for its commit, or was freed by that since |word|
+    // was loaded.
     const uint16_t packets = header.packets.load(std::memory_order_acquire);
     if (state == ABI::kChunkBeingWritten
             ? (packets & ABI::kPacketCountMask) == 0
-            : (packets & kChunkIsRead) != 0) {
+            : packets == 0 || (packets & kChunkIsRead) != 0) {
       continue;
     }
     const WriterID writer_id = header.writer_id.load(std::memory_order_relaxed);

@@ -129,6 +129,7 @@ void ChunkCollector::StoreChunk(const ProducerRecord& producer,
     ++chunks_discarded_;
     return;
   }
+  chunk_.time_ms = (*clock_)();
   if (IsTooLate(target_buffer))
     OnTooLate(target_buffer);
   else

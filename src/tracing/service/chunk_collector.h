@@ -27,7 +27,8 @@ namespace service {
 // it later are dropped, because they were written later or are accounted for.
 class ChunkCollector {
  public:
-  explicit ChunkCollector(BufferTable* buffers) : buffers_(buffers) {}
+  ChunkCollector(const TracingService::Clock* clock, BufferTable* buffers)
+      : clock_(clock), buffers_(buffers) {}
 
   // Reserves memory, so that copying a chunk of such pages never lacks it.
   // Throws std::bad_alloc.
@@ -88,6 +89,7 @@ class ChunkCollector {
   // Stores |chunk_|.
   void StoreChunk(const ProducerRecord& producer, BufferID target_buffer);
 
+  const TracingService::Clock* const clock_;
   BufferTable* const buffers_;
 
   // The place to which a chunk is copied before anything looks at it.

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "src/tracing/service/name_pattern.h"
 #include "src/tracing/shared_memory/out_of_memory.h"
 
 #include "protozero/internal/macros.h"
@@ -18,34 +19,23 @@ namespace service {
 
 namespace {
 
+// The number of times that a producer is asked to clear incremental state while
+// a ring that is read at the end is filled once. This library's writers begin
+// anew by themselves, but what their process says once, such as extensions, has
+// to be in the ring, too. Those of Perfetto's SDK do nothing unless they are
+// asked. A producer that does not commit is not asked: it may be stopped.
+constexpr size_t kClearsPerRing = 8;
+constexpr size_t kClearsPerRingOfOthers = 128;
+// The number of times in TraceConfig::ring_ms, if a producer commits as often:
+// so little of what is older has to be kept for what refers to it.
+constexpr uint32_t kClearsPerRingTime = 16;
+
 // Copies the fields that matter to sessions. The rest may be long.
 std::shared_ptr<const DataSourceDescriptor> Keep(
     const DataSourceDescriptor& descriptor) {
   auto kept = std::make_shared<DataSourceDescriptor>(descriptor);
   std::string().swap(kept->raw_fields);
   return kept;
-}
-
-// Returns whether the name fits the pattern, in which '*' stands for any text.
-bool IsLike(std::string_view name, std::string_view pattern) {
-  size_t star = std::string_view::npos;
-  size_t retry = 0;
-  size_t p = 0;
-  for (size_t n = 0; n < name.size();) {
-    if (p < pattern.size() && pattern[p] == '*') {
-      star = p++;
-      retry = n;
-    } else if (p < pattern.size() && pattern[p] == name[n]) {
-      ++p;
-      ++n;
-    } else if (star != std::string_view::npos) {
-      p = star + 1;
-      n = ++retry;
-    } else {
-      return false;
-    }
-  }
-  return pattern.find_first_not_of('*', p) == std::string_view::npos;
 }
 
 // Returns whether the request is one to this producer.
@@ -89,10 +79,8 @@ void DataSources::Register(ProducerRecord* producer,
   for (auto& it : *sessions) {
     CountVisit();
     Session& session = it.second;
-    if (session.state != TracingService::kStarting &&
-        session.state != TracingService::kStarted) {
+    if (!session.takes_instances())
       continue;
-    }
     std::vector<DataSourceInstanceID> instances;
     // The instances that were set up start, even if there is no memory for
     // others.
@@ -205,6 +193,49 @@ void DataSources::ClearIncrementalState(const Session& session) {
   });
 }
 
+void DataSources::ClearOverwritten(ProducerRecord* producer,
+                                   const CommitDataRequest& request) {
+  ProducerDataSources& sources = producer->data_sources;
+  for (size_t i = 0; !sources.rings.empty() && i < request.num_chunks_to_move;
+       ++i) {
+    CountVisit();
+    const BufferID id = request.chunks_to_move[i].target_buffer;
+    const auto ring = sources.rings.find(id);
+    if (ring == sources.rings.end())
+      continue;
+    const BufferTable::Entry* const entry = buffers_->Find(id);
+    if (entry == nullptr)
+      continue;
+    ProducerDataSources::Ring& last = ring->second;
+    const uint64_t written = entry->buffer.bytes_written();
+    const uint64_t now = (*clock_)();
+    const size_t parts =
+        producer->info.reports_losses ? kClearsPerRing : kClearsPerRingOfOthers;
+    const uint32_t ring_ms = entry->session->config.ring_ms;
+    const bool is_time =
+        ring_ms != 0 && now >= last.time_ms + ring_ms / kClearsPerRingTime;
+    if (!is_time &&
+        written < last.bytes_written + entry->buffer.ring_size() / parts) {
+      continue;
+    }
+    last = {written, now};
+    // If there is no memory, the producer is asked the next time.
+    RunsInMemory([&] {
+      std::vector<DataSourceInstanceID> instances;
+      for (const auto& [instance_id, instance] : sources.instances) {
+        CountVisit();
+        if (instance.config->target_buffer == id &&
+            instance.state != Instance::kStopping &&
+            instance.descriptor->handles_incremental_state_clear) {
+          instances.push_back(instance_id);
+        }
+      }
+      if (!instances.empty())
+        producer->remote->ClearIncrementalState(instances);
+    });
+  }
+}
+
 uint64_t DataSources::NextStopDeadline() const {
   return stop_deadlines_.empty() ? kNever : stop_deadlines_.begin()->time;
 }
@@ -230,7 +261,7 @@ void DataSources::SetUp(
   instances->reserve(instances->size() + found->second.size());
   for (const size_t i : found->second) {
     CountVisit();
-    const TraceConfig::DataSource& wanted = session->config.data_sources[i];
+    TraceConfig::DataSource& wanted = session->config.data_sources[i];
     if (!Selects(wanted, producer->info))
       continue;
     if (producer->data_sources.instances.size() >=
@@ -242,11 +273,28 @@ void DataSources::SetUp(
     if (!SetupMemory(producer, session))
       continue;
     const DataSourceInstanceID id = ++last_instance_id_;
+    SetUpRing(producer, *session, &wanted.config);
     AddInstance(producer, id, descriptor, session, &wanted.config);
     ++sources.num_instances[i];
     instances->push_back(id);
     producer->remote->SetupDataSource(id, wanted.config);
   }
+}
+
+void DataSources::SetUpRing(ProducerRecord* producer,
+                            const Session& session,
+                            DataSourceConfig* wanted) {
+  if (!session.config.is_read_at_end)
+    return;
+  const BufferID id = wanted->target_buffer;
+  const TraceBuffer& buffer = buffers_->Get(id);
+  if (buffer.ring_size() == 0)
+    return;
+  const size_t num_others =
+      session.producers.size() - session.producers.count(producer->id);
+  wanted->ring_bytes = buffer.ring_size() / (num_others + 1);
+  producer->data_sources.rings.try_emplace(
+      id, ProducerDataSources::Ring{buffer.bytes_written(), (*clock_)()});
 }
 
 bool DataSources::SetupMemory(ProducerRecord* producer, Session* session) {

@@ -58,6 +58,12 @@ class DataSources {
   void Update(ProducerRecord* producer, const DataSourceDescriptor& descriptor);
   // Looks at the producer's data sources, and at its instances of that name.
   void Unregister(ProducerRecord* producer, const std::string& name);
+  // Asks a producer that has committed to a ring that is read at the end to
+  // clear its incremental state, if enough was written since it was asked last.
+  // Looks at the chunks of the request and, if it is time, at the producer's
+  // instances.
+  void ClearOverwritten(ProducerRecord* producer,
+                        const CommitDataRequest& request);
   // Return the instance's session, which may have changed; null if there is no
   // such instance.
   Session* NotifyStarted(ProducerRecord* producer, DataSourceInstanceID id);
@@ -100,6 +106,11 @@ class DataSources {
              const std::shared_ptr<const DataSourceDescriptor>& descriptor,
              Session* session,
              std::vector<DataSourceInstanceID>* instances);
+  // Prepares the wanted instance if the producer's packets go to a ring that is
+  // read at the end. Throws std::bad_alloc.
+  void SetUpRing(ProducerRecord* producer,
+                 const Session& session,
+                 DataSourceConfig* wanted);
   bool SetupMemory(ProducerRecord* producer, Session* session);
   // Adds an instance. Throws std::bad_alloc, and has changed nothing, if there
   // is no memory.

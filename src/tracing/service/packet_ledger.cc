@@ -41,9 +41,9 @@ GoneAccount PacketLedger::LoseChunk(uint64_t num_begun,
 uint64_t PacketLedger::TakeBack(const ChunkAccount& earlier,
                                 uint64_t num_begun) {
   FindAgain(earlier.refused, LossReason::kDiscarded);
-  const uint64_t settled = std::min(earlier.settled, num_begun);
-  written_ -= earlier.begun - settled;
-  return settled;
+  written_ += earlier.num_made();
+  written_ -= earlier.num_left();
+  return std::min(earlier.settled, num_begun);
 }
 
 uint64_t PacketLedger::TakeBack(const GoneAccount& earlier,
@@ -83,6 +83,7 @@ void PacketLedger::Update(uint64_t num_begun,
 GoneAccount PacketLedger::Close(const ChunkAccount& chunk,
                                 LossReason reason,
                                 size_t bytes) {
+  written_ += chunk.num_made();
   lost_.Add(reason, chunk.num_left(), bytes);
   return {chunk.begun + chunk.refused, chunk.num_left() + chunk.refused,
           reason};

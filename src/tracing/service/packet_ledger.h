@@ -34,6 +34,9 @@ struct PacketSums {
 struct ChunkAccount {
   // Returns the packets that are in the buffer.
   uint64_t num_left() const { return begun - std::min(begun, settled); }
+  // Returns the packets that were not there when the chunk came. A hostile
+  // producer's patch may change lengths, and so make packets.
+  uint64_t num_made() const { return settled - std::min(begun, settled); }
 
   // The packets that begin in the chunk.
   uint64_t begun = 0;

@@ -34,7 +34,8 @@ struct Instance {
   Session* session;
   // The descriptor at the time when the session began to use it.
   std::shared_ptr<const DataSourceDescriptor> descriptor;
-  // The session's config, the same for all of its producers.
+  // The session's config, the same for all of its producers, except for
+  // DataSourceConfig::ring_bytes: that is the share of the newest one.
   const DataSourceConfig* config;
   State state;
   // The time to wait until, if it is kStopping.
@@ -49,6 +50,14 @@ struct ProducerDataSources {
   InstanceMap instances;
   // The instances that are not kStopping, by the names in their descriptors.
   std::set<std::pair<std::string_view, DataSourceInstanceID>> running;
+  // The state of a ring buffer when the producer was last asked to clear its
+  // incremental state.
+  struct Ring {
+    uint64_t bytes_written;
+    uint64_t time_ms;
+  };
+  // The rings that it writes to and that are read at the end.
+  std::map<BufferID, Ring> rings;
   // The sessions that know that there is no memory for this producer.
   std::set<TracingSessionID> sessions_without_memory;
 };
@@ -105,6 +114,11 @@ struct ProducerMemory {
 // The service's data of a producer. Each part belongs to the class that its
 // type names; the other classes only read it.
 struct ProducerRecord {
+  // Returns whether it has done nothing that a session could want.
+  bool is_silent() const {
+    return !chunks.has_written && !has_activated_trigger;
+  }
+
   ProducerID id = 0;
   TracingService::RemoteProducer* remote = nullptr;
   TracingService::ProducerInfo info;
@@ -114,6 +128,8 @@ struct ProducerRecord {
   ProducerDataSources data_sources;
   // The flushes that it has not answered yet. Belongs to Flushes.
   std::set<FlushRequestID> flushes;
+  // Belongs to the facade.
+  bool has_activated_trigger = false;
 };
 
 }  // namespace service

@@ -75,7 +75,7 @@ ProducerRecord* ProducerTable::Add(TracingService::RemoteProducer* remote,
 }
 
 void ProducerTable::Remove(ProducerRecord* producer) {
-  if (!producer->chunks.has_written)
+  if (producer->is_silent())
     gone_silent_.Add(std::move(producer->info.name), producer->info.pid);
   // MemoryOfProcess() would not do, because it may allocate.
   const auto it =
@@ -109,8 +109,10 @@ bool ProducerTable::SetupMemory(ProducerRecord* producer,
   collector_->ReserveForChunks(sizes.page_size);
   std::unique_ptr<SharedMemory> memory =
       producer->remote->SetupTracing(sizes.size, sizes.page_size);
-  if (memory == nullptr || memory->size() < sizes.size)
+  if (memory == nullptr ||
+      (memory->start() != nullptr && memory->size() < sizes.size)) {
     return false;
+  }
   UseMemory(producer, std::move(memory), sizes.page_size);
   return true;
 }
@@ -119,8 +121,10 @@ void ProducerTable::UseMemory(ProducerRecord* producer,
                               std::unique_ptr<SharedMemory> memory,
                               size_t page_size) {
   *MemoryOfProcess(*producer) += memory->size();
-  producer->shm.abi =
-      SharedMemoryABI(memory->start(), memory->size(), page_size);
+  if (memory->start() != nullptr) {
+    producer->shm.abi =
+        SharedMemoryABI(memory->start(), memory->size(), page_size);
+  }
   producer->shm.page_size = page_size;
   producer->shm.memory = std::move(memory);
 }

@@ -188,6 +188,16 @@ bool SaysPreviousPacketDropped(ConstBytes packet) {
              .as_uint64() != 0;
 }
 
+bool HasState(ConstBytes packet, bool* lacks_state) {
+  const uint32_t flags = ProtoDecoder(packet)
+                             .FindField(TracePacket::kSequenceFlagsFieldNumber)
+                             .as_uint32();
+  if ((flags & TracePacket::SEQ_INCREMENTAL_STATE_CLEARED) != 0)
+    *lacks_state = false;
+  return !*lacks_state ||
+         (flags & TracePacket::SEQ_NEEDS_INCREMENTAL_STATE) == 0;
+}
+
 void TrustedFields::Encode(const TraceBuffer::Packet& packet) {
   StackBuffered<TracePacket, sizeof(bytes_)> fields;
   fields->set_trusted_uid(packet.producer.uid);
@@ -266,8 +276,9 @@ bool AppendClockSnapshot(const ClockReadings& clocks,
   return Append(&message, trace);
 }
 
-bool AppendTraceTrailer(const TraceStats& stats, std::vector<uint8_t>* trace) {
-  const ClockReadings clocks = ReadClocks();
+bool AppendTraceTrailer(const ClockReadings& clocks,
+                        const TraceStats& stats,
+                        std::vector<uint8_t>* trace) {
   HeapBuffered<Trace> message;
   AddClockSnapshot(clocks, message.get());
   TracePacket* const packet = AddServicePacket(message.get());

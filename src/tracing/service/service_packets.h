@@ -31,6 +31,11 @@ bool IsValidPacket(ConstBytes packet);
 // Returns whether the packet's writer says that it lost something before.
 bool SaysPreviousPacketDropped(ConstBytes packet);
 
+// Returns whether a packet can be understood, if |*lacks_state| says that
+// packets to which it may refer were overwritten. If it clears its writer's
+// state, sets that to false: then later packets can be understood, too.
+bool HasState(ConstBytes packet, bool* lacks_state);
+
 // The fields that the service adds to packets: what it knows of their writers.
 // Encodes them when another writer's packets begin.
 class TrustedFields {
@@ -82,7 +87,9 @@ bool AppendTraceHeader(const ClockReadings& clocks,
 bool AppendClockSnapshot(const ClockReadings& clocks,
                          std::vector<uint8_t>* trace);
 // Appends the end of a trace.
-bool AppendTraceTrailer(const TraceStats& stats, std::vector<uint8_t>* trace);
+bool AppendTraceTrailer(const ClockReadings& clocks,
+                        const TraceStats& stats,
+                        std::vector<uint8_t>* trace);
 
 }  // namespace service
 PROTOZERO_ABI_END

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <deque>
 #include <map>
 #include <optional>
 #include <set>
@@ -56,12 +57,29 @@ struct SessionFlushes {
   bool final_succeeded = false;
 };
 
+// The data of triggers for a session.
+struct SessionTriggers {
+  // True if the session has no data sources before a trigger starts it.
+  bool waits_for_start = false;
+  // The trigger whose delay ends at SessionTimes::trigger.
+  size_t pending = 0;
+  // The times of the last 24 hours at which each trigger had an effect, if
+  // they are limited.
+  std::vector<std::deque<uint64_t>> effects;
+};
+
 // The times at which Sessions has something to do: kNever, or milliseconds.
 struct SessionTimes {
   uint64_t stop = kNever;
   uint64_t next_flush = kNever;
   uint64_t next_clear = kNever;
   uint64_t next_clock_snapshot = kNever;
+  // The times at which a trigger has its effect, and at which the session stops
+  // for want of one.
+  uint64_t trigger = kNever;
+  uint64_t trigger_timeout = kNever;
+  // The time of the next step of a copy.
+  uint64_t next_copy = kNever;
   // The time of the next write. A stopped session goes on until all is written.
   uint64_t next_write = kNever;
 };
@@ -78,6 +96,7 @@ struct SessionOutput {
   std::vector<ClockReadings> clock_snapshots;
   ClockReadings last_clock_snapshot;
   bool has_trailer = false;
+  // 0 if none is left.
   uint32_t next_sequence_id = kServiceSequenceID + 1;
   uint64_t invalid_packets = 0;
 };
@@ -91,9 +110,25 @@ struct Session {
   TracingService::Consumer* consumer = nullptr;
   TracingService::State state = TracingService::kStarting;
   std::vector<BufferID> buffer_ids;
+  // The time when it began to stop.
+  uint64_t stop_time = 0;
+  // The same as in TraceStats.
+  uint32_t ring_ms_kept = 0;
+  // The session that this one will be a copy of, 0 if it is one, or none.
+  TracingSessionID source = 0;
+  // The session whose data comes into the buffer of this one, too, or none.
+  TracingSessionID followed = 0;
   // The producers that may write to its buffers.
   std::set<ProducerID> producers;
 
+  // Returns whether producers may get an instance of it.
+  bool takes_instances() const {
+    return (state == TracingService::kStarting ||
+            state == TracingService::kStarted) &&
+           !triggers.waits_for_start;
+  }
+
+  SessionTriggers triggers;
   SessionDataSources data_sources;
   SessionFlushes flushes;
   SessionTimes times;

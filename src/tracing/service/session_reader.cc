@@ -57,10 +57,21 @@ bool SessionReader::ReadBatch(Session* session,
       }
       if (!packet.producer.reports_losses &&
           SaysPreviousPacketDropped(packet.bytes)) {
-        buffer.ReportUnknownLoss();
+        buffer.CountUnknownLoss();
       }
-      if (*packet.sequence_id == 0)
+      if (*packet.lacks_state && session->config.is_read_at_end &&
+          !HasState(packet.bytes, packet.lacks_state)) {
+        *packet.why_lost = LossReason::kOverwritten;
+        return false;
+      }
+      if (*packet.sequence_id == 0) {
+        // Ids that began anew would be those of other writers.
+        if (output.next_sequence_id == 0) {
+          *packet.why_lost = LossReason::kNoWriterID;
+          return false;
+        }
         *packet.sequence_id = output.next_sequence_id++;
+      }
       const size_t size = trace->size();
       if (RunsInMemory(
               [&] { AppendPacket(packet.bytes, trusted.Of(packet), trace); }))
@@ -74,8 +85,10 @@ bool SessionReader::ReadBatch(Session* session,
       return true;
     }
   }
-  if (is_final && !output.has_trailer)
-    output.has_trailer = AppendTraceTrailer(stats_->Collect(*session), trace);
+  if (is_final && !output.has_trailer) {
+    output.has_trailer =
+        AppendTraceTrailer(ReadClocks(), stats_->Collect(*session), trace);
+  }
   return output.has_trailer || !is_final;
 }
 

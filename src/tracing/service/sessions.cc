@@ -82,6 +82,10 @@ const char* Sessions::WhyInvalid(
     if (buffer.size_bytes == 0)
       return "a buffer has no size";
   }
+  if (config.trigger_mode != TraceConfig::TriggerMode::kNone &&
+      config.triggers.empty()) {
+    return "there is no trigger";
+  }
   for (const TraceConfig::DataSource& source : config.data_sources) {
     if (source.config.name.empty())
       return "a data source has no name";
@@ -125,7 +129,9 @@ bool Sessions::Add(TracingSessionID id,
   if (config.write_period_ms != UINT32_MAX)
     session.times.next_write = after(config.write_period_ms);
 
-  data_sources_->SetupSession(&session);
+  SetUpTriggers(&session);
+  if (!session.triggers.waits_for_start)
+    data_sources_->SetupSession(&session);
   return true;
 }
 
@@ -135,7 +141,10 @@ void Sessions::Stop(Session* session) {
     return;
   }
   session->state = TracingService::kStopping;
+  session->stop_time = (*clock_)();
   session->times.stop = kNever;
+  session->times.trigger = kNever;
+  session->times.trigger_timeout = kNever;
   session->times.next_flush = kNever;
   session->times.next_clear = kNever;
   session->times.next_clock_snapshot = kNever;
@@ -165,10 +174,18 @@ bool Sessions::RestartTrace(Session* session) {
 }
 
 void Sessions::Close(Session* session) {
+  while (Session* const copy = FindCopyOf(session->id))
+    Close(copy);
+  EndCopy(session);
+  if (const Session* const followed = Find(session->followed))
+    SetFollower(*followed, nullptr);
   data_sources_->EndAll(session);
   for (const ProducerID producer_id : session->producers) {
-    for (const BufferID id : session->buffer_ids)
-      producers_->Get(producer_id)->chunks.buffers.erase(id);
+    ProducerRecord* const producer = producers_->Get(producer_id);
+    for (const BufferID id : session->buffer_ids) {
+      producer->chunks.buffers.erase(id);
+      producer->data_sources.rings.erase(id);
+    }
   }
   session->producers.clear();
   for (const BufferID id : session->buffer_ids)
@@ -209,13 +226,14 @@ void Sessions::UpdateState(Session* session) {
   CountVisit();
   DataSources::ForgetChange(session);
   if (session->state == TracingService::kStarting &&
+      !session->triggers.waits_for_start &&
       session->data_sources.num_starting == 0) {
     session->state = TracingService::kStarted;
     if (session->consumer != nullptr)
       session->consumer->OnAllDataSourcesStarted(session->id);
   }
   // The final flush ends first, even if no producer takes part in it.
-  if (session->state == TracingService::kStopping &&
+  if (session->state == TracingService::kStopping && session->source == 0 &&
       session->data_sources.instances.empty() && !session->flushes.has_final) {
     // Writers that go on may finish a chunk and begin another one while the
     // scraper passes. When it finds the same twice, nothing has changed between
@@ -230,12 +248,42 @@ void Sessions::UpdateState(Session* session) {
     if (!session->flushes.final_succeeded)
       Scrape(*session, ScrapeMode::kLastChance);
     session->state = TracingService::kStopped;
+    ForgetOld(session);
     if (session->config.write_period_ms != 0)
       session->times.next_write = (*clock_)();
     flushes_.FailAll(session);
     if (session->consumer != nullptr)
       session->consumer->OnTracingStopped(session->id);
   }
+}
+
+std::optional<uint64_t> Sessions::BeginOfRing(const Session& session) {
+  const uint32_t ring_ms = session.config.ring_ms;
+  if (!session.config.is_read_at_end || ring_ms == 0)
+    return std::nullopt;
+  return session.stop_time - std::min<uint64_t>(session.stop_time, ring_ms);
+}
+
+void Sessions::ForgetOld(Session* session) {
+  const std::optional<uint64_t> begin = BeginOfRing(*session);
+  if (!begin.has_value())
+    return;
+  for (const BufferID id : session->buffer_ids) {
+    TraceBuffer& buffer = buffers_->Get(id);
+    NoteOldest(*begin, buffer.OldestTime(), session);
+    buffer.ForgetBefore(*begin);
+  }
+}
+
+void Sessions::NoteOldest(uint64_t begin, uint64_t oldest, Session* session) {
+  if (oldest <= begin)
+    return;
+  const uint64_t end = session->stop_time;
+  // One millisecond stands for less.
+  const auto kept =
+      static_cast<uint32_t>(std::max<uint64_t>(end - std::min(end, oldest), 1));
+  session->ring_ms_kept =
+      session->ring_ms_kept == 0 ? kept : std::min(session->ring_ms_kept, kept);
 }
 
 void Sessions::OnFlushEnd(const Flushes::Flush& flush, bool success) {
@@ -282,8 +330,9 @@ uint64_t Sessions::NextDeadline() const {
     CountVisit();
     const SessionTimes& times = it.second.times;
     deadline =
-        std::min({deadline, times.stop, times.next_flush, times.next_clear,
-                  times.next_clock_snapshot, times.next_write});
+        std::min({deadline, times.stop, times.trigger, times.trigger_timeout,
+                  times.next_flush, times.next_clear, times.next_clock_snapshot,
+                  times.next_copy, times.next_write});
   }
   return deadline;
 }
@@ -330,6 +379,7 @@ void Sessions::RunDue() {
                config.clock_snapshot_period_ms)) {
       TakeClockSnapshot(&session.output);
     }
+    RunTriggers(now, &session);
     if (session.times.stop <= now) {
       Stop(&session);
     } else if (is_due(&session.times.next_flush, config.flush_period_ms)) {
@@ -339,6 +389,7 @@ void Sessions::RunDue() {
     if (is_due(&session.times.next_write, config.write_period_ms))
       session.is_to_be_written = true;
   }
+  ContinueCopy();
 }
 
 }  // namespace service

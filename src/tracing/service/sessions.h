@@ -64,10 +64,19 @@ class Sessions final : private Flushes::Observer {
   // there is no memory.
   bool RestartTrace(Session* session);
   void Close(Session* session);
+  // Does what TracingService::CloneSession() says.
+  TracingSessionID Clone(Session* source, std::string* error);
+  // Does what TracingService::FollowSession() says.
+  TracingSessionID Follow(const Session& followed,
+                          size_t buffer_bytes,
+                          std::string* error);
   FlushRequestID Flush(Session* session,
                        uint32_t timeout_ms,
                        FlushFlags flags,
                        std::function<void(bool)> on_done);
+
+  // Does what ProducerConnection::ActivateTrigger() says.
+  void ActivateTrigger(const std::string& name);
 
   // Returns null if there is no such session.
   Session* Find(TracingSessionID id);
@@ -112,6 +121,32 @@ class Sessions final : private Flushes::Observer {
            TracingService::Consumer* consumer);
   // Flushes::Observer:
   void OnFlushEnd(const Flushes::Flush& flush, bool success) override;
+  // Returns the time from which on packets are wanted of a session that has
+  // ended, or of a copy. None if all are.
+  static std::optional<uint64_t> BeginOfRing(const Session& session);
+  // Forgets what is older than TraceConfig::ring_ms.
+  void ForgetOld(Session* session);
+  // Prepare a session for its triggers; do what a trigger says, now or after
+  // its delay; do what is due.
+  void SetUpTriggers(Session* session);
+  void PullTrigger(size_t index, Session* session);
+  void RunTriggers(uint64_t now, Session* session);
+  // Gives what comes into the buffers of the session to |follower|, too; null
+  // for no longer.
+  void SetFollower(const Session& session, TraceBuffer* follower);
+  // Returns the session that is to be a copy of the one with that id, or null.
+  Session* FindCopyOf(TracingSessionID id);
+  // Begin and go on with a copy. If there is no memory, close it.
+  void BeginCopy(TracingSessionID id, bool flush_succeeded);
+  void ContinueCopy();
+  // Does a part of BeginCopy(). Throws std::bad_alloc, or returns false, if
+  // there is no memory.
+  bool CopyState(const Session& source, Session* session);
+  // Ends a copy. Returns whether it is whole.
+  bool EndCopy(Session* session);
+  // Notes the time that a ring has from |begin| on, if that is less than asked
+  // for.
+  static void NoteOldest(uint64_t begin, uint64_t oldest, Session* session);
   // Calls ChunkCollector::Scrape() for all producers of the session.
   uint64_t Scrape(const Session& session, ChunkCollector::ScrapeMode mode);
 

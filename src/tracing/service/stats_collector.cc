@@ -45,7 +45,7 @@ TraceStats StatsCollector::Collect(const Session& session) const {
   stats.silent_producers = producers_->gone_silent();
   for (const auto& it : *producers_) {
     const ProducerRecord& producer = it.second;
-    if (!producer.chunks.has_written)
+    if (producer.is_silent())
       stats.silent_producers.Add(producer.info.name, producer.info.pid);
     TraceProducerStats entry;
     entry.producer_id = producer.id;
@@ -76,6 +76,7 @@ TraceStats StatsCollector::Collect(const Session& session) const {
   stats.data_source_instances = sources.num_instances;
   stats.names_offered.assign(sources.names_offered.begin(),
                              sources.names_offered.end());
+  stats.ring_ms_kept = session.ring_ms_kept;
   stats.invalid_packets = session.output.invalid_packets;
   stats.flushes_requested = session.flushes.requested;
   stats.flushes_succeeded = session.flushes.succeeded;

@@ -55,8 +55,15 @@ TraceBuffer::SequenceList::iterator TraceBuffer::FindOrAddSequence(
 
 void TraceBuffer::RemoveChunk(ChunkMap::iterator it) {
   const ChunkList::iterator chunk = it->second;
+  CloneFirst(&*chunk);
   used_bytes_ -= chunk->charge();
   chunk->sequence->chunks.erase(it);
+  EraseFromOrder(chunk);
+}
+
+void TraceBuffer::EraseFromOrder(ChunkList::iterator chunk) {
+  if (cloning_.has_value() && cloning_->next == chunk)
+    ++cloning_->next;
   chunks_.erase(chunk);
 }
 
@@ -96,6 +103,7 @@ void TraceBuffer::DropChunk(ChunkMap::iterator it) {
   if (chunk.is_scraped && chunk.is_complete)
     NoteGone(&sequence, chunk.position, true, {});
   sequence.GiveUpUntil(chunk.position + 1);
+  sequence.lacks_state = true;
   RemoveChunk(it);
 }
 
@@ -109,6 +117,8 @@ void TraceBuffer::OverwriteOldest() {
 
 void TraceBuffer::PatchChunk(ProducerID producer_id,
                              const CommitDataRequest::ChunkToPatch& request) {
+  if (follower_ != nullptr)
+    follower_->PatchChunk(producer_id, request);
   Sequence* const sequence = FindSequence(producer_id, request.writer_id);
   Chunk* chunk = nullptr;
   if (sequence != nullptr) {
@@ -117,6 +127,8 @@ void TraceBuffer::PatchChunk(ProducerID producer_id,
     if (it != sequence->chunks.end() && it->second->needs_patching)
       chunk = &*it->second;
   }
+  if (chunk != nullptr)
+    CloneFirst(chunk);
   uint64_t succeeded = 0;
   for (size_t i = 0; chunk != nullptr && i < request.num_patches; ++i) {
     const CommitDataRequest::Patch& patch = request.patches[i];
@@ -139,6 +151,8 @@ void TraceBuffer::PatchChunk(ProducerID producer_id,
 }
 
 void TraceBuffer::EndWriter(ProducerID producer_id, WriterID writer_id) {
+  if (follower_ != nullptr)
+    follower_->EndWriter(producer_id, writer_id);
   const auto it = live_sequences_.find({producer_id, writer_id});
   if (it == live_sequences_.end())
     return;
@@ -151,6 +165,8 @@ void TraceBuffer::EndWriter(ProducerID producer_id, WriterID writer_id) {
 }
 
 void TraceBuffer::EndProducer(ProducerID producer_id) {
+  if (follower_ != nullptr)
+    follower_->EndProducer(producer_id);
   for (;;) {
     const auto it = live_sequences_.lower_bound({producer_id, 0});
     if (it == live_sequences_.end() || it->first.first != producer_id)
@@ -174,10 +190,12 @@ bool TraceBuffer::EraseIfDone(SequenceList::iterator it) {
 
 void TraceBuffer::ReportLosses(const ProducerIdentity& producer,
                                const CommitDataRequest::WriterLosses& losses) {
+  if (follower_ != nullptr)
+    follower_->ReportLosses(producer, losses);
   if (static_cast<size_t>(losses.reason) >= kNumWriterLossReasons)
     return;
   if (losses.reason == LossReason::kUnknown && losses.packets == 0)
-    return ReportUnknownLoss();
+    return CountUnknownLoss();
   SequenceList::iterator sequence;
   if (losses.writer_id == 0 || !RunsInMemory([&] {
         sequence = FindOrAddSequence(producer, losses.writer_id);
@@ -193,7 +211,9 @@ void TraceBuffer::ReportLosses(const ProducerIdentity& producer,
 }
 
 void TraceBuffer::ReportUnknownLoss() {
-  ++stats_.unknown_losses;
+  if (follower_ != nullptr)
+    follower_->ReportUnknownLoss();
+  CountUnknownLoss();
 }
 
 TraceBufferStats TraceBuffer::stats() const {

@@ -11,6 +11,7 @@
 #include <list>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
@@ -94,6 +95,9 @@ class TraceBuffer {
     WriterID writer_id;
     // True if something was lost between this packet and the one before it.
     bool previous_packet_dropped;
+    // True if an earlier chunk of the writer was overwritten. The reader sets
+    // it to false with a packet that refers to no earlier one.
+    bool* lacks_state;
     // The reason if the packet is lost. The reader sets it if it is another one
     // than kInvalid.
     LossReason* why_lost;
@@ -103,6 +107,11 @@ class TraceBuffer {
 
   TraceBuffer(size_t size, Policy policy);
   ~TraceBuffer();
+
+  // Gives a copy of everything that comes into this buffer to |follower|, too;
+  // null for no longer. What it reads or loses changes nothing here. It has to
+  // outlive this, or the next call.
+  void SetFollower(TraceBuffer* follower) { follower_ = follower; }
 
   TraceBuffer(const TraceBuffer&) = delete;
   TraceBuffer& operator=(const TraceBuffer&) = delete;
@@ -122,16 +131,46 @@ class TraceBuffer {
                     const CommitDataRequest::WriterLosses& losses);
   // Says that something was lost, and it is unknown how much.
   void ReportUnknownLoss();
+  // Counts the same for a loss that a packet has shown, which a follower sees
+  // for itself.
+  void CountUnknownLoss() { ++stats_.unknown_losses; }
 
   // Gives out packets, and forgets them. If it has given out |max_bytes| or
   // more, returns true: there may be more. With |is_final|, does not wait for
   // missing parts that may still come.
   bool ReadPackets(size_t max_bytes, bool is_final, const OnPacket& on_packet);
 
+  // Loses the chunks that came before that time, except for those that say what
+  // later packets refer to.
+  void ForgetBefore(uint64_t time_ms);
+  // Returns the time when the oldest chunk came, if an earlier one has been
+  // overwritten; otherwise 0.
+  uint64_t OldestTime() const;
+
+  // Begins a copy of what the buffer holds now: |clone|, which is new and of
+  // the same size and policy. It lacks the chunks that ForgetBefore(|begin_ms|)
+  // would lose. Copies the writers at once, and chunks in CloneSome(). Until
+  // EndClone(), a chunk is copied before it changes, is read, or is lost. So a
+  // call that adds a chunk copies as much as it loses, and the clone has what
+  // there was when this was called. Throws std::bad_alloc if there is no memory
+  // for the writers.
+  void BeginClone(uint64_t begin_ms, TraceBuffer* clone);
+  // Copies chunks until |max_bytes| are reached. Returns true if there are
+  // more.
+  bool CloneSome(size_t max_bytes);
+  // Ends the copy. Returns whether the clone has everything: there may have
+  // been no memory.
+  bool EndClone();
+
   TraceBufferStats stats() const;
   // Appends one entry for each writer.
   void AppendWriterStats(std::vector<TraceWriterStats>* stats) const;
   uint64_t bytes_read() const { return stats_.bytes_read; }
+  uint64_t bytes_written() const { return stats_.bytes_written; }
+  // Returns the size of a ring buffer, 0 for one that discards.
+  size_t ring_size() const {
+    return policy_ == Policy::kRingBuffer ? size_ : 0;
+  }
   // Returns the bytes of the buffer's size that are in use.
   size_t used_bytes() const { return used_bytes_; }
   // Return the memory that its writers take besides, and its limit.
@@ -141,8 +180,10 @@ class TraceBuffer {
  private:
   struct Arrival;
   struct Chunk;
+  struct ChunkProperties;
   class Ranges;
   struct Sequence;
+  struct SequenceState;
   using ChunkList = std::list<Chunk>;
   using SequenceList = std::list<Sequence>;
   // The chunks by chunk id, without wrapping around.
@@ -159,6 +200,20 @@ class TraceBuffer {
   // A user id and a process id.
   using OwnerKey = std::pair<int32_t, int32_t>;
 
+  // A copy of the buffer that is being made.
+  struct Cloning {
+    TraceBuffer* clone;
+    // Chunks of an earlier time are copied for later ones only.
+    uint64_t begin_ms;
+    // The next chunk to copy, unless it was copied already, and the number of
+    // those that are not copied yet.
+    ChunkList::iterator next;
+    size_t num_left;
+    // The next writer of the clone that may have unwanted chunks.
+    SequenceList::iterator next_sequence;
+    bool has_failed = false;
+  };
+
   Sequence* FindSequence(ProducerID producer_id, WriterID writer_id);
   // Returns a writer's sequence. Throws std::bad_alloc, and has changed
   // nothing, if there is no memory.
@@ -168,6 +223,8 @@ class TraceBuffer {
   // copy has them.
   void RemoveChunk(ChunkMap::iterator it);
   void RemoveReadChunk(ChunkMap::iterator it);
+  // Removes the chunk from |chunks_|.
+  void EraseFromOrder(ChunkList::iterator chunk);
   // Removes the chunk to make room.
   void DropChunk(ChunkMap::iterator it);
   void OverwriteOldest();
@@ -221,6 +278,32 @@ class TraceBuffer {
   // Removes chunks until |bytes| fit. Returns false if there is no room.
   bool MakeRoom(size_t bytes);
 
+  // The following functions are in trace_buffer_forgetting.cc.
+  //
+  // Returns whether a packet that begins in the chunk refers to no earlier one,
+  // and later ones do not, either.
+  static bool BeginsAnew(const Chunk& chunk);
+  void ForgetBefore(uint64_t time_ms, Sequence* sequence);
+
+  // The following functions are in trace_buffer_cloning.cc.
+  //
+  // Copies a chunk that is about to change, if a clone needs it.
+  void CloneFirst(Chunk* chunk) {
+    if (cloning_.has_value())
+      CloneOnce(chunk);
+  }
+  void CloneOnce(Chunk* chunk);
+  // Add what they get to a clone, which this is. Throw std::bad_alloc.
+  SequenceList::iterator AddClone(const SequenceState& sequence);
+  void AddClone(const Chunk& chunk, uint64_t begin_ms);
+  // Drops chunks of a clone that it does not keep, from |next| on, until
+  // |max_bytes| are reached. Returns true if there may be more.
+  bool DropUnwanted(size_t max_bytes, SequenceList::iterator* next);
+  // Removes chunks of a writer that came behind one that is missing or not
+  // complete. A writer that goes on while the scraper passes leaves such
+  // chunks; in a clone, they belong to a later moment.
+  void CutAtGap(Sequence* sequence);
+
   // The following functions are in trace_buffer_reading.cc.
   //
   // Gets the next packet. Returns false if there is none for now.
@@ -261,6 +344,8 @@ class TraceBuffer {
   const size_t max_writer_bytes_;
   size_t writer_bytes_ = 0;
 
+  TraceBuffer* follower_ = nullptr;
+
   // The chunks in the order in which they came.
   ChunkList chunks_;
   SequenceList sequences_;
@@ -268,6 +353,9 @@ class TraceBuffer {
   std::map<SequenceKey, SequenceList::iterator> live_sequences_;
   std::map<OwnerKey, Owner> owners_;
   std::set<std::pair<size_t, OwnerKey>> owners_by_bytes_;
+
+  std::optional<Cloning> cloning_;
+  uint64_t num_clones_ = 0;
 
   std::vector<ConstBytes> fragments_;
   std::vector<uint8_t> packet_;

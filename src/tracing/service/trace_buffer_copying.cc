@@ -63,6 +63,8 @@ Fragments FindFragments(const ChunkCopy& copy) {
 
 void TraceBuffer::AddChunk(const ProducerIdentity& producer,
                            const ChunkCopy& copy) {
+  if (follower_ != nullptr)
+    follower_->AddChunk(producer, copy);
   SequenceList::iterator sequence;
   if (!RunsInMemory(
           [&] { sequence = FindOrAddSequence(producer, copy.writer_id); })) {
@@ -179,6 +181,7 @@ void TraceBuffer::StoreNew(Arrival* arrival) {
 void TraceBuffer::StoreInPlaceOfOld(const Arrival& arrival) {
   Sequence& sequence = *arrival.sequence;
   Chunk& old = *arrival.place->second;
+  CloneFirst(&old);
   // If there is no memory for the new copy, or no room, the old one stays.
   ChunkList added;
   if (!RunsInMemory([&] { AddMemory(arrival.size, &added); })) {
@@ -201,7 +204,7 @@ void TraceBuffer::StoreInPlaceOfOld(const Arrival& arrival) {
   stats_.bytes_written -= old.written_bytes();
   sequence.bytes_written -= old.written_bytes();
   used_bytes_ -= old.charge();
-  chunks_.erase(arrival.place->second);
+  EraseFromOrder(arrival.place->second);
   StoreOrLose(arrival, settled, &added);
 }
 
@@ -222,6 +225,7 @@ void TraceBuffer::StoreOrLose(const Arrival& arrival,
   Chunk& chunk = added->front();
   chunk.sequence = arrival.sequence;
   chunk.position = arrival.position;
+  chunk.time_ms = copy.time_ms;
   std::copy_n(copy.payload.data(), arrival.size, chunk.memory.get());
   chunk.payload = ConstBytes(chunk.memory.get(), arrival.size);
   chunk.account = sequence.ledger.Store(arrival.num_begun, settled);
@@ -233,6 +237,7 @@ void TraceBuffer::StoreOrLose(const Arrival& arrival,
   chunk.is_complete = copy.is_complete;
   chunk.is_scraped = copy.is_scraped;
   chunk.open_packet = copy.open_packet;
+  chunk.last_clone = num_clones_;
   if (sequence.has_read && arrival.position == sequence.next_position) {
     // The writer may have rewritten fragments that were read already.
     sequence.next_offset =

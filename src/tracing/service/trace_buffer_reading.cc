@@ -25,7 +25,7 @@ bool TraceBuffer::ReadPackets(size_t max_bytes,
     while (ReadNextPacket(&sequence, gives_up, &packet)) {
       if (on_packet({packet, sequence.producer, &sequence.sequence_id,
                      sequence.writer_id, sequence.ledger.has_gap(),
-                     &why_lost})) {
+                     &sequence.lacks_state, &why_lost})) {
         sequence.ledger.Receive();
         bytes += packet.size;
       } else {
@@ -58,10 +58,11 @@ bool TraceBuffer::ReadNextPacket(Sequence* sequence,
     if (first == sequence->chunks.end() ||
         first->first != sequence->next_position) {
       result = PassHole(sequence, gives_up);
-    } else if (sequence->next_fragment >= first->second->num_packets) {
-      result = PassEndOfChunk(sequence, gives_up);
     } else {
-      result = PassFragment(sequence, gives_up, packet);
+      CloneFirst(&*first->second);
+      result = sequence->next_fragment >= first->second->num_packets
+                   ? PassEndOfChunk(sequence, gives_up)
+                   : PassFragment(sequence, gives_up, packet);
     }
     if (result != ReadResult::kNoPacket)
       return result == ReadResult::kPacket;

@@ -24,17 +24,11 @@ namespace service {
 // The parts of a TraceBuffer. trace_buffer_copying.cc, which takes chunks, and
 // trace_buffer_reading.cc, which gives out packets, use them.
 
-struct TraceBuffer::Chunk {
-  size_t charge() const { return kChunkOverhead + payload.size; }
-  size_t written_bytes() const {
-    return sizeof(SharedMemoryABI::ChunkHeader) + payload.size;
-  }
-
-  SequenceList::iterator sequence;
+// The properties of a chunk that a clone of it has, too.
+struct TraceBuffer::ChunkProperties {
   uint64_t position;
-  std::unique_ptr<uint8_t[]> memory;
-  // The used part of |memory|.
-  ConstBytes payload;
+  // The time when it came.
+  uint64_t time_ms;
   ChunkAccount account;
   uint16_t num_packets;
   bool continues_from_previous;
@@ -46,6 +40,20 @@ struct TraceBuffer::Chunk {
   // True if the chunk has not been committed. It will be if its producer lives.
   bool is_scraped;
   OpenPacket open_packet;
+};
+
+struct TraceBuffer::Chunk : ChunkProperties {
+  size_t charge() const { return kChunkOverhead + payload.size; }
+  size_t written_bytes() const {
+    return sizeof(SharedMemoryABI::ChunkHeader) + payload.size;
+  }
+
+  SequenceList::iterator sequence;
+  std::unique_ptr<uint8_t[]> memory;
+  // The used part of |memory|.
+  ConstBytes payload;
+  // The last clone that has it, or that had begun when it came.
+  uint64_t last_clone;
 };
 
 // A copy of a chunk that has just come, and its place in the buffer.
@@ -96,43 +104,8 @@ class TraceBuffer::Ranges {
   std::map<uint64_t, uint64_t> ranges_;
 };
 
-// The chunks and packets of one writer.
-struct TraceBuffer::Sequence {
-  // The fate of a chunk's earlier copies, when another copy comes.
-  enum class ChunkState {
-    // No copy has come, and reading has not passed the chunk.
-    kNew,
-    // A copy is in the buffer.
-    kHeld,
-    // A copy was lost. Reading has not passed the chunk, so another copy may
-    // take its place.
-    kGone,
-    // A copy was lost, and reading has passed the chunk.
-    kGoneAndPassed,
-    // No copy had come when reading passed the chunk.
-    kHole,
-    // A copy was read to its end, or it is forgotten what became of it.
-    kRead,
-    // A complete copy was lost. Another copy has nothing new.
-    kRefused,
-  };
-  // Returns the state of the chunk. |first| is the first chunk in the buffer at
-  // |position| or behind it.
-  ChunkState StateOf(uint64_t position, ChunkMap::const_iterator first) const {
-    if (refused.Contains(position))
-      return ChunkState::kRefused;
-    const bool is_gone = gone.count(position) != 0;
-    if (has_read && position < next_position) {
-      return is_gone                    ? ChunkState::kGoneAndPassed
-             : holes.Contains(position) ? ChunkState::kHole
-                                        : ChunkState::kRead;
-    }
-    if (is_gone)
-      return ChunkState::kGone;
-    return first != chunks.end() && first->first == position ? ChunkState::kHeld
-                                                             : ChunkState::kNew;
-  }
-
+// The state of one writer without its chunks: what its clone has, too.
+struct TraceBuffer::SequenceState {
   // Returns a position. Ids wrap around; positions do not.
   uint64_t PositionOf(ChunkID chunk_id) const {
     return static_cast<uint64_t>(
@@ -171,6 +144,72 @@ struct TraceBuffer::Sequence {
     return stats;
   }
 
+  ProducerIdentity producer;
+  WriterID writer_id = 0;
+  // The id in its packets; 0 if none has been read yet.
+  uint32_t sequence_id = 0;
+  // See Packet::lacks_state.
+  bool lacks_state = false;
+  // The highest position so far. It is valid once there was a chunk.
+  bool has_position = false;
+  uint64_t last_position = 0;
+  // True if it is known that no chunk comes before the first one that is here.
+  bool has_begun = false;
+  // The place where reading goes on, once it has begun. If the chunk is
+  // replaced, the offset is computed again from the fragment.
+  bool has_read = false;
+  uint64_t next_position = 0;
+  uint16_t next_fragment = 0;
+  size_t next_offset = 0;
+  uint64_t lost_until = 0;
+  bool has_ended = false;
+  PacketLedger ledger;
+  // The same as in TraceWriterStats.
+  uint64_t chunks_written = 0;
+  uint64_t chunks_overwritten = 0;
+  uint64_t chunks_discarded = 0;
+  uint64_t bytes_written = 0;
+  uint64_t patches_succeeded = 0;
+  uint64_t patches_failed = 0;
+};
+
+// The chunks and packets of one writer.
+struct TraceBuffer::Sequence : SequenceState {
+  // The fate of a chunk's earlier copies, when another copy comes.
+  enum class ChunkState {
+    // No copy has come, and reading has not passed the chunk.
+    kNew,
+    // A copy is in the buffer.
+    kHeld,
+    // A copy was lost. Reading has not passed the chunk, so another copy may
+    // take its place.
+    kGone,
+    // A copy was lost, and reading has passed the chunk.
+    kGoneAndPassed,
+    // No copy had come when reading passed the chunk.
+    kHole,
+    // A copy was read to its end, or it is forgotten what became of it.
+    kRead,
+    // A complete copy was lost. Another copy has nothing new.
+    kRefused,
+  };
+  // Returns the state of the chunk. |first| is the first chunk in the buffer at
+  // |position| or behind it.
+  ChunkState StateOf(uint64_t position, ChunkMap::const_iterator first) const {
+    if (refused.Contains(position))
+      return ChunkState::kRefused;
+    const bool is_gone = gone.count(position) != 0;
+    if (has_read && position < next_position) {
+      return is_gone                    ? ChunkState::kGoneAndPassed
+             : holes.Contains(position) ? ChunkState::kHole
+                                        : ChunkState::kRead;
+    }
+    if (is_gone)
+      return ChunkState::kGone;
+    return first != chunks.end() && first->first == position ? ChunkState::kHeld
+                                                             : ChunkState::kNew;
+  }
+
   // The most chunks in |gone|. A writer has one chunk that it writes to, and a
   // few others.
   static constexpr size_t kMaxGone = 16;
@@ -189,28 +228,18 @@ struct TraceBuffer::Sequence {
            kRowOverhead * (gone.size() + refused.size() + holes.size());
   }
 
-  ProducerIdentity producer;
-  WriterID writer_id = 0;
-  // The id in its packets; 0 if none has been read yet.
-  uint32_t sequence_id = 0;
+  // Returns the position of the first chunk that a clone keeps.
+  uint64_t first_to_keep() const {
+    return last_beginning == 0 || first_wanted == UINT64_MAX
+               ? first_wanted
+               : std::min(first_wanted, last_beginning);
+  }
+
   // The place in its owner's list, and the bytes that the owner was charged for
   // it.
   std::list<SequenceList::iterator>::iterator place;
   size_t charged = 0;
   ChunkMap chunks;
-  // The highest position so far. It is valid once there was a chunk.
-  bool has_position = false;
-  uint64_t last_position = 0;
-  // True if it is known that no chunk comes before the first one that is here.
-  bool has_begun = false;
-  // The place where reading goes on, once it has begun. If the chunk is
-  // replaced, the offset is computed again from the fragment.
-  bool has_read = false;
-  uint64_t next_position = 0;
-  uint16_t next_fragment = 0;
-  size_t next_offset = 0;
-  uint64_t lost_until = 0;
-  bool has_ended = false;
   // The scraped chunks that are gone and were not complete. They will be
   // committed, and may have more packets then.
   std::map<uint64_t, GoneAccount> gone;
@@ -218,14 +247,13 @@ struct TraceBuffer::Sequence {
   Ranges refused;
   // The chunks that had not come when reading passed them.
   Ranges holes;
-  PacketLedger ledger;
-  // The same as in TraceWriterStats.
-  uint64_t chunks_written = 0;
-  uint64_t chunks_overwritten = 0;
-  uint64_t chunks_discarded = 0;
-  uint64_t bytes_written = 0;
-  uint64_t patches_succeeded = 0;
-  uint64_t patches_failed = 0;
+  // Its clone in the copy of the buffer that is being made, if the writer was
+  // there when that began.
+  SequenceList::iterator clone;
+  // Positions in a clone that lacks early chunks: of the first chunk that is
+  // wanted, and of the last one before it that begins anew, 0 if there is none.
+  uint64_t first_wanted = UINT64_MAX;
+  uint64_t last_beginning = 0;
 };
 
 }  // namespace service

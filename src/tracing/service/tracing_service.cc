@@ -58,7 +58,7 @@ class TracingService::Impl {
 
   const Clock clock;
   service::BufferTable buffers;
-  service::ChunkCollector chunks{&buffers};
+  service::ChunkCollector chunks{&clock, &buffers};
   service::ProducerTable producers{&chunks};
   service::DataSources data_sources{&clock, &buffers, &producers};
   service::Sessions sessions{&clock, &buffers, &chunks, &producers,
@@ -112,6 +112,11 @@ class TracingService::ProducerConnectionImpl : public ProducerConnection {
     impl_->sessions.UpdateState(
         impl_->data_sources.NotifyStopped(producer_, id));
   }
+  void ActivateTrigger(const std::string& name) override {
+    std::lock_guard<std::mutex> lock(impl_->mutex);
+    producer_->has_activated_trigger = true;
+    impl_->sessions.ActivateTrigger(name);
+  }
   void RegisterTraceWriter(WriterID writer_id,
                            BufferID target_buffer) override {
     std::lock_guard<std::mutex> lock(impl_->mutex);
@@ -130,6 +135,7 @@ class TracingService::ProducerConnectionImpl : public ProducerConnection {
     if (producer_->shm.memory == nullptr)
       return false;
     impl_->chunks.Commit(producer_, request);
+    impl_->data_sources.ClearOverwritten(producer_, request);
     if (request.flush_request_id != 0)
       impl_->sessions.AcknowledgeFlush(producer_, request.flush_request_id);
     return true;
@@ -196,6 +202,34 @@ void TracingService::StopWaiting(TracingSessionID session_id) {
     impl_->sessions.StopWaiting(session);
 }
 
+TracingSessionID TracingService::CloneSession(TracingSessionID session_id,
+                                              std::string* error) {
+  std::lock_guard<std::mutex> lock(impl_->mutex);
+  Session* const session = impl_->sessions.Find(session_id);
+  if (session != nullptr)
+    return impl_->sessions.Clone(session, error);
+  if (error != nullptr)
+    RunsInMemory([&] { *error = "there is no such session"; });
+  return 0;
+}
+
+TracingSessionID TracingService::FollowSession(TracingSessionID session_id,
+                                               size_t buffer_bytes,
+                                               std::string* error) {
+  std::lock_guard<std::mutex> lock(impl_->mutex);
+  const Session* const session = impl_->sessions.Find(session_id);
+  if (session != nullptr)
+    return impl_->sessions.Follow(*session, buffer_bytes, error);
+  if (error != nullptr)
+    RunsInMemory([&] { *error = "there is no such session"; });
+  return 0;
+}
+
+void TracingService::ActivateTrigger(const std::string& name) {
+  std::lock_guard<std::mutex> lock(impl_->mutex);
+  impl_->sessions.ActivateTrigger(name);
+}
+
 FlushRequestID TracingService::Flush(TracingSessionID session_id,
                                      uint32_t timeout_ms,
                                      FlushFlags flags,
@@ -235,7 +269,8 @@ bool TracingService::ReadPackets(TracingSessionID session_id,
 
 void TracingService::DiscardPackets(TracingSessionID session_id) {
   std::lock_guard<std::mutex> lock(impl_->mutex);
-  if (const Session* const session = impl_->sessions.Find(session_id))
+  const Session* const session = impl_->sessions.Find(session_id);
+  if (session != nullptr && session->source == 0)
     impl_->reader.Discard(*session);
 }
 
@@ -286,12 +321,11 @@ bool TracingService::Impl::ReadBatch(TracingSessionID session_id,
                                      std::optional<uint64_t>* limit,
                                      bool* has_more) {
   bool has_memory = false;
-  *has_more = false;
   trace->clear();
   {
     std::lock_guard<std::mutex> lock(mutex);
     Session* const session = sessions.Find(session_id);
-    if (session == nullptr)
+    if (session == nullptr || session->source != 0)
       return false;
     if (!limit->has_value())
       *limit = reader.BytesReadWhenEmpty(*session);
@@ -309,13 +343,15 @@ bool TracingService::Impl::ReadBatch(TracingSessionID session_id,
 
 void TracingService::Impl::WriteSession(TracingSessionID session_id) {
   std::lock_guard<std::mutex> read_lock(read_mutex);
+  // CloseSession() waits for the lock, so that the session stays.
+  Session* session;
   Consumer* consumer;
   bool is_last;
   bool is_complete;
   std::optional<uint64_t> limit;
   {
     std::lock_guard<std::mutex> lock(mutex);
-    Session* const session = sessions.Find(session_id);
+    session = sessions.Find(session_id);
     if (session == nullptr)
       return;
     consumer = session->consumer;
@@ -338,9 +374,6 @@ void TracingService::Impl::WriteSession(TracingSessionID session_id) {
   }
   has_more = has_more && is_complete;
   std::lock_guard<std::mutex> lock(mutex);
-  Session* const session = sessions.Find(session_id);
-  if (session == nullptr)
-    return;
   sessions.EndBatch(session, has_more ? limit : std::nullopt, is_last);
   if (!is_complete && !session->has_failed_to_write) {
     session->has_failed_to_write = true;

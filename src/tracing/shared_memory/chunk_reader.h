@@ -59,6 +59,8 @@ struct ChunkCopy {
   // For a chunk that is not complete: says whether a packet had begun behind
   // the complete ones.
   OpenPacket open_packet = OpenPacket::kUnknown;
+  // The time when it was copied, if the service needs that.
+  uint64_t time_ms = 0;
   std::vector<uint8_t> payload;
 };
 

@@ -43,9 +43,11 @@ SharedMemoryABI::SharedMemoryABI(uint8_t* start, size_t size, size_t page_size)
 bool SharedMemoryABI::TryPartitionPage(size_t page_idx,
                                        PageLayout layout) const {
   uint32_t expected = 0;
+  // Whoever acquires a chunk then also acquires what the service wrote before:
+  // read-modify-write operations go on with a release sequence.
   return page_header(page_idx)->header_bitmap.compare_exchange_strong(
       expected, static_cast<uint32_t>(layout) << kLayoutShift,
-      std::memory_order_acq_rel, std::memory_order_relaxed);
+      std::memory_order_relaxed, std::memory_order_relaxed);
 }
 
 SharedMemoryABI::Chunk SharedMemoryABI::TryAcquireChunkForWriting(
@@ -65,7 +67,7 @@ SharedMemoryABI::Chunk SharedMemoryABI::TryAcquireChunkForWriting(
     // This acquires what the service wrote before it freed the chunk.
     if (bitmap.compare_exchange_weak(
             word, WithState(word, chunk_idx, kChunkBeingWritten),
-            std::memory_order_acq_rel, std::memory_order_relaxed)) {
+            std::memory_order_acquire, std::memory_order_relaxed)) {
       return GetChunkUnchecked(page_idx, word, chunk_idx);
     }
   }
@@ -108,6 +110,10 @@ bool SharedMemoryABI::ReleaseChunkAsFree(const Chunk& chunk) const {
   // it has packets. So no packets of an earlier writer may be left in it.
   InitChunkForWriting(chunk, 0, 0, 0);
   return ChangeState(chunk, kChunkBeingRead, kChunkFree);
+}
+
+bool SharedMemoryABI::ReleaseChunkUnread(const Chunk& chunk) const {
+  return ChangeState(chunk, kChunkBeingRead, kChunkComplete);
 }
 
 SharedMemoryABI::Chunk SharedMemoryABI::GetChunkUnchecked(

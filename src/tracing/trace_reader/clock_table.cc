@@ -23,10 +23,6 @@ constexpr size_t kMaxUnrelated = 64;
 // The most points to search if a clock was set back.
 constexpr size_t kMaxSearched = 1000;
 
-bool IsOfSequence(uint32_t clock) {
-  return clock >= kMinSequenceClock && clock <= kMaxSequenceClock;
-}
-
 }  // namespace
 
 void TraceClockState::AddPoint(Point point, bool is_of_sequence) {
@@ -71,6 +67,10 @@ void TraceClockState::FindPoint(uint64_t ns) {
   cached_begin_ = point.ns <= ns ? point.ns : 0;
   cached_size_ -= cached_begin_;
   cached_offset_ = point.trace_ns - point.ns;
+}
+
+bool ClockTable::IsOfSequence(uint32_t clock) {
+  return clock >= kMinSequenceClock && clock <= kMaxSequenceClock;
 }
 
 uint64_t ClockTable::KeyOf(uint32_t clock, uint32_t sequence) {

@@ -33,6 +33,10 @@ class TraceClockState {
   uint64_t Convert(uint64_t ticks) {
     if (is_incremental_)
       ticks = ticks_ += ticks;
+    return TraceTimeOf(ticks);
+  }
+  // Returns the time of the trace at which the clock shows |ticks|.
+  uint64_t TraceTimeOf(uint64_t ticks) {
     const uint64_t ns = ticks * ns_per_tick_;
     if (ns - cached_begin_ >= cached_size_)
       FindPoint(ns);
@@ -40,6 +44,11 @@ class TraceClockState {
   }
   // Returns whether a snapshot relates it to the trace's clock.
   bool is_related() const { return !points_.empty(); }
+  // Returns the ticks of the last snapshot or, for an incremental clock, those
+  // that the next time is counted from.
+  uint64_t ticks() const { return ticks_; }
+  uint64_t ns_per_tick() const { return ns_per_tick_; }
+  bool is_incremental() const { return is_incremental_; }
 
  private:
   friend class ClockTable;
@@ -88,6 +97,9 @@ class ClockTable {
   // sequence.
   TraceClockState* Find(uint32_t clock, uint32_t sequence);
   bool IsTraceClock(uint32_t clock) const { return clock == trace_clock_; }
+  uint32_t trace_clock() const { return trace_clock_; }
+  // Returns whether each sequence has a clock of that number.
+  static bool IsOfSequence(uint32_t clock);
 
   // Returns whether a snapshot has the trace's clock. If not, it has no
   // relations.

@@ -88,8 +88,7 @@ class EventOrder {
     if (newer_.size() >= capacity_)
       Release();
   }
-  // Gives the older half of the events to the sink, so that others can use
-  // their memory.
+  // Gives the older block of the events to the sink, and begins another one.
   void Release();
   // Gives all events to the sink.
   void Finish();

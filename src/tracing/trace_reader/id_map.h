@@ -8,6 +8,8 @@
 
 #include <vector>
 
+#include "protozero/internal/compiler.h"
+
 #include "protozero/internal/macros.h"
 
 namespace protozero {
@@ -61,7 +63,7 @@ class IdMap {
  private:
   size_t mask() const { return keys_.size() - 1; }
 
-  size_t PlaceOf(uint64_t key) const { return HashOfId(key) & mask(); }
+  size_t PlaceOf(uint64_t key) const { return ToSize(HashOfId(key) & mask()); }
 
   void Grow() {
     IdMap larger;
@@ -90,7 +92,8 @@ class IndexTable {
     if (indexes_.empty())
       return IdMap::kNone;
     const uint64_t hash = HashOfId(key);
-    for (size_t i = hash & mask(); marks_[i] != 0; i = (i + 1) & mask()) {
+    for (size_t i = ToSize(hash & mask()); marks_[i] != 0;
+         i = (i + 1) & mask()) {
       if (marks_[i] == MarkOf(hash) && key_of(indexes_[i]) == key)
         return indexes_[i];
     }
@@ -116,7 +119,7 @@ class IndexTable {
 
   void Put(uint32_t index, uint64_t key) {
     const uint64_t hash = HashOfId(key);
-    size_t i = hash & mask();
+    size_t i = ToSize(hash & mask());
     while (marks_[i] != 0)
       i = (i + 1) & mask();
     indexes_[i] = index;

@@ -74,8 +74,8 @@ double SequenceState::AddToCounter(TrackIndex counter, double value) {
   const auto next = static_cast<uint32_t>(sums_.size());
   const uint32_t index = sum_indexes_.Insert(counter, next);
   if (index == next)
-    sums_.push_back(0);
-  return sums_[index] += value;
+    sums_.push_back({counter, 0});
+  return sums_[index].value += value;
 }
 
 }  // namespace internal

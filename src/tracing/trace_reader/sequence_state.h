@@ -54,6 +54,13 @@ class SequenceState {
                        bool* is_related);
   // Adds to an incremental counter. Returns the sum.
   double AddToCounter(TrackIndex counter, double value);
+  // Returns the sums of the incremental counters, in the order of their first
+  // values.
+  struct Sum {
+    TrackIndex counter;
+    double value;
+  };
+  const std::vector<Sum>& sums() const { return sums_; }
 
   const uint32_t id;
   bool is_valid = false;
@@ -89,7 +96,7 @@ class SequenceState {
   TraceClockState* known_clock_ = nullptr;
 
   IdMap sum_indexes_;
-  std::vector<double> sums_;
+  std::vector<Sum> sums_;
 };
 
 }  // namespace internal

@@ -61,11 +61,18 @@ void SliceNesting::Begin(const TimedEvent& event) {
   slice.begin_ns = event.time_ns;
   slice.nested_ns = 0;
   slice.counted_ns = 0;
+  slice.number = num_begun_++;
+  slice.parent = innermost == kNone ? kNoParent : slices_[innermost].number;
   slice.text = event.text;
   slice.details = event.details;
   slice.epoch = event.epoch;
   slice.depth = innermost == kNone ? 0 : slices_[innermost].depth + 1;
   slice.below = innermost;
+  slice.path = 0;
+  if (paths_ != nullptr) {
+    slice.path = paths_->PathOf(
+        innermost == kNone ? 0 : slices_[innermost].path, event.text);
+  }
   innermost = index;
   if (!next_details_.empty())
     TakeNextDetails(event.track, &slice);
@@ -224,7 +231,9 @@ NestedSlice SliceNesting::SliceOf(const OpenSlice& slice,
   return {slice.root_ns, slice.begin_ns,
           end_ns,        duration_ns - std::min(duration_ns, slice.nested_ns),
           track,         slice.text,
-          slice.depth,   slice.details};
+          slice.depth,   slice.number,
+          slice.parent,  slice.details,
+          slice.path};
 }
 
 void SliceNesting::Finish(uint64_t end_ns) {

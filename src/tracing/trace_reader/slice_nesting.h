@@ -13,6 +13,7 @@
 
 #include "src/tracing/trace_reader/details_pool.h"
 #include "src/tracing/trace_reader/event_order.h"
+#include "src/tracing/trace_reader/path_table.h"
 #include "src/tracing/trace_reader/text_table.h"
 
 #include "protozero/internal/macros.h"
@@ -30,7 +31,10 @@ struct NestedSlice {
   uint32_t track;
   uint32_t text;
   uint32_t depth;
+  uint64_t number;
+  uint64_t parent;  // Another one's number, or kNoParent.
   DetailsId details;
+  PathId path;  // 0 without a PathTable.
 };
 
 // Takes the slices of a SliceNesting.
@@ -49,11 +53,16 @@ class SliceSink {
 // coroutines overlap. An end by name also ends the slices within that slice.
 class SliceNesting : public EventSink {
  public:
+  static constexpr uint64_t kNoParent = UINT64_MAX;
   // The bits of TracePacket.ended_slice_duration.
   static constexpr uint32_t kDurationMask = (uint32_t{1} << 30) - 1;
 
-  SliceNesting(const TextTable* texts, DetailsPool* details, SliceSink* sink)
-      : texts_(texts), details_(details), sink_(sink) {}
+  // |paths| may be null.
+  SliceNesting(const TextTable* texts,
+               DetailsPool* details,
+               SliceSink* sink,
+               PathTable* paths = nullptr)
+      : texts_(texts), details_(details), sink_(sink), paths_(paths) {}
 
   void OnEvent(const TimedEvent& event) override;
   // Ends the trace at |end_ns|. Call it after the last event.
@@ -75,11 +84,14 @@ class SliceNesting : public EventSink {
     uint64_t nested_ns;
     // The time up to which it is counted as nested in slices that have ended.
     uint64_t counted_ns;
+    uint64_t number;
+    uint64_t parent;
     uint32_t text;
     DetailsId details;
     uint32_t epoch;
     uint32_t depth;
     uint32_t below;  // The slice around it on its track.
+    PathId path;
   };
   // An open slice, and the slice within it: kNone for the innermost.
   struct Found {
@@ -105,6 +117,7 @@ class SliceNesting : public EventSink {
   const TextTable* const texts_;
   DetailsPool* const details_;
   SliceSink* const sink_;
+  PathTable* const paths_;
   std::deque<uint32_t> innermost_;  // The index is the track.
   std::vector<OpenSlice> slices_;
   std::vector<uint32_t> free_;
@@ -116,6 +129,7 @@ class SliceNesting : public EventSink {
   std::unordered_map<uint32_t, uint32_t> early_ends_;
   // The details of the slice that begins next, by track.
   std::unordered_map<uint32_t, DetailsId> next_details_;
+  uint64_t num_begun_ = 0;  // The number of the slice that begins next.
   // The steps that searches of slices may still take.
   uint64_t search_budget_ = uint64_t{1} << 27;
   uint64_t unfinished_ = 0;

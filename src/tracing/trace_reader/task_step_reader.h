@@ -80,6 +80,8 @@ class TaskStepReader final : private EventSink {
   void AddInterned(ConstBytes interned_data, SequenceState* sequence);
   // Reads a TrackEvent, which need not be a step.
   void Read(ConstBytes event, uint64_t time_ns, SequenceState* sequence);
+  // Does what TraceReader::ReleaseEvents() does.
+  void Release() { order_.Release(); }
   // Ends a sequence at the end of the trace, and then all of them.
   void FinishSequence(uint64_t end_ns, SequenceState* sequence);
   void Finish() { order_.Finish(); }

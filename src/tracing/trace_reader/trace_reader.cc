@@ -84,6 +84,10 @@ void TraceReader::ReadAhead(ConstBytes packets) {
   impl_->ReadAhead(packets);
 }
 
+void TraceReader::ReleaseEvents() {
+  impl_->ReleaseEvents();
+}
+
 void TraceReader::Finish() {
   impl_->Finish();
 }
@@ -119,6 +123,14 @@ const std::string& TraceReader::error() const {
 
 const TraceTracks& TraceReader::tracks() const {
   return impl_->public_tracks_;
+}
+
+SlicePath TraceReader::path(uint32_t path_id) const {
+  const internal::PathTable& paths = impl_->paths_;
+  const internal::TextId text = paths.text(path_id);
+  return {text != internal::PathTable::kFolded ? &impl_->texts_.text(text)
+                                               : nullptr,
+          paths.outer(path_id)};
 }
 
 std::optional<int64_t> TraceReader::RealtimeOf(uint64_t time_ns) const {

@@ -37,6 +37,11 @@ TraceReaderImpl::TraceReaderImpl(TraceReader::Callbacks callbacks)
 
 namespace {
 
+// Adds to a sum that does not overflow: many losses never add up to none.
+void AddUpTo64Bits(uint64_t number, uint64_t* sum) {
+  *sum += std::min(number, UINT64_MAX - *sum);
+}
+
 // Calls |read| with each packet. Returns false if |packets| are not whole.
 template <typename Function>
 bool ForEachPacket(ConstBytes packets, Function read) {
@@ -247,12 +252,13 @@ void TraceReaderImpl::OnStats(ConstBytes bytes) {
     const Stats::BufferStats::Decoder buffer(entry);
     for (const auto losses : buffer.packets_lost()) {
       const Stats::PacketsLost::Decoder lost(losses);
-      packets_lost_[static_cast<uint32_t>(lost.reason())] += lost.packets();
+      AddUpTo64Bits(lost.packets(),
+                    &packets_lost_[static_cast<uint32_t>(lost.reason())]);
     }
-    unknown_losses_ += buffer.unknown_losses();
+    AddUpTo64Bits(buffer.unknown_losses(), &unknown_losses_);
     // Perfetto's service gives no reasons.
     if (!buffer.has_packets_lost() && buffer.trace_writer_packet_loss() != 0)
-      packets_lost_[0] += buffer.trace_writer_packet_loss();
+      AddUpTo64Bits(buffer.trace_writer_packet_loss(), &packets_lost_[0]);
   }
 }
 
@@ -284,12 +290,15 @@ Slice TraceReaderImpl::SliceOf(const NestedSlice& slice) const {
   return {&texts_.text(slice.text),
           slice.text,
           slice.depth,
+          slice.number,
+          slice.parent,
           tracks_.uuid(slice.track),
           slice.root_ns,
           slice.begin_ns,
           slice.end_ns - slice.begin_ns,
           slice.self_ns,
-          &details_.Get(slice.details)};
+          &details_.Get(slice.details),
+          slice.path};
 }
 
 void TraceReaderImpl::OnSlice(const NestedSlice& slice) {
@@ -300,6 +309,11 @@ void TraceReaderImpl::OnSlice(const NestedSlice& slice) {
 void TraceReaderImpl::OnUnfinished(const NestedSlice& slice) {
   if (callbacks_.on_unfinished)
     callbacks_.on_unfinished(SliceOf(slice));
+}
+
+void TraceReaderImpl::ReleaseEvents() {
+  order_.Release();
+  task_steps_.Release();
 }
 
 void TraceReaderImpl::Finish() {

@@ -18,6 +18,7 @@
 #include "src/tracing/trace_reader/details_pool.h"
 #include "src/tracing/trace_reader/event_order.h"
 #include "src/tracing/trace_reader/event_reader.h"
+#include "src/tracing/trace_reader/path_table.h"
 #include "src/tracing/trace_reader/sequence_state.h"
 #include "src/tracing/trace_reader/slice_nesting.h"
 #include "src/tracing/trace_reader/task_step_reader.h"
@@ -43,6 +44,7 @@ class TraceReaderImpl final : private SliceSink {
 
   bool Read(ConstBytes packets);
   void ReadAhead(ConstBytes packets);
+  void ReleaseEvents();
   void Finish();
 
   std::string error;
@@ -75,7 +77,9 @@ class TraceReaderImpl final : private SliceSink {
   const TraceTracks public_tracks_{&tracks_};
   ClockTable clocks_;
   DetailsPool details_;
-  SliceNesting nesting_{&texts_, &details_, this};
+  PathTable paths_{callbacks_.max_paths};
+  SliceNesting nesting_{&texts_, &details_, this,
+                        callbacks_.max_paths != 0 ? &paths_ : nullptr};
   EventOrder order_{TraceReader::kMaxLateness, &nesting_};
   EventReader events_{{callbacks_, texts_, tracks_, clocks_, details_, order_}};
   TaskStepReader task_steps_{&callbacks_, &tracks_};

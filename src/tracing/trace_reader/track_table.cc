@@ -8,6 +8,7 @@
 #include <unordered_set>
 #include <utility>
 
+#include "protozero/internal/compiler.h"
 #include "protozero/tracing/trace.h"
 
 #include "protozero/internal/macros.h"
@@ -73,7 +74,7 @@ uint64_t Mix(uint64_t value) {
 }  // namespace
 
 TrackIndex TrackTable::IndexOf(uint64_t uuid) {
-  Recent& recent = recent_[(uuid ^ (uuid >> 17)) % recent_.size()];
+  Recent& recent = recent_[ToSize((uuid ^ (uuid >> 17)) % recent_.size())];
   if (recent.index != IdMap::kNone && recent.uuid == uuid)
     return recent.index;
   // Tracks are mostly used in the order in which they are described.

@@ -57,10 +57,6 @@ CategoryRules::CategoryRules(std::string_view fields) {
   ProtoDecoder decoder(fields.data(), fields.size());
   for (Field field = decoder.ReadField(); field.valid();
        field = decoder.ReadField()) {
-    if (field.id() == kClearPeriodFieldId) {
-      clear_period_ = field.as_uint32();
-      continue;
-    }
     if (field.id() != trace_pb::DataSourceConfig::kTrackEventConfigFieldNumber)
       continue;
     const trace_pb::TrackEventConfig::Decoder config(field.as_bytes());
@@ -109,12 +105,6 @@ bool CategoryRules::WantsOne(std::string_view category,
       return true;
   }
   return true;
-}
-
-std::string CategoryRules::ClearEachChunk() {
-  HeapBuffered<trace_pb::DataSourceConfig> config;
-  config->AppendVarInt(kClearPeriodFieldId, uint32_t{1});
-  return config.SerializeAsString();
 }
 
 std::string EncodeCategories(std::string_view categories) {

@@ -29,17 +29,8 @@ class CategoryRules {
 
   bool filters_args() const { return filters_args_; }
   bool filters_dynamic_names() const { return filters_dynamic_names_; }
-  // Returns a number of chunks; 0 if the config does not have one.
-  uint32_t clear_period() const { return clear_period_; }
-
-  // Returns the field of a DataSourceConfig by which a session with a ring
-  // buffer asks to clear incremental state in each chunk.
-  static std::string ClearEachChunk();
 
  private:
-  // A number in the range for others than Perfetto's.
-  static constexpr uint32_t kClearPeriodFieldId = 5001;
-
   using Patterns = std::vector<std::string>;
 
   bool WantsOne(std::string_view category, std::string_view tags) const;
@@ -50,7 +41,6 @@ class CategoryRules {
   Patterns disabled_tags_ = {"slow", "debug"};
   bool filters_args_ = false;
   bool filters_dynamic_names_ = false;
-  uint32_t clear_period_ = 0;
 };
 
 // Returns the field of a DataSourceConfig that asks for |categories|: patterns

@@ -411,8 +411,6 @@ TraceSequence* AddSequenceOfKind(TraceContext& context) {
   if (rules != nullptr) {
     sequence->filters_args = rules->filters_args();
     sequence->filters_dynamic_names = rules->filters_dynamic_names();
-    if (rules->clear_period() != 0)
-      sequence->max_chunks = rules->clear_period();
     sequence->rules = std::move(rules);
     sequence->described_extensions = std::move(described_extensions);
   }

@@ -139,8 +139,9 @@ void TraceSequence::DescribeExtensions(TraceContext& context) {
   if (described_extensions == nullptr)
     return;
   std::atomic<uint64_t>& described = *described_extensions;
-  // The service may have forgotten earlier descriptions.
-  const uint64_t clears = context.num_clears() << 32;
+  // The service, or the ring, may have forgotten earlier descriptions.
+  const uint64_t clears =
+      (context.num_clears() + context.writer().ring_quarter()) << 32;
   const TraceExtensions& extensions = GetTraceExtensions();
   for (size_t i = 0; i < extensions.size(); ++i) {
     const uint64_t bit = uint64_t{1} << i;
@@ -172,6 +173,7 @@ void TraceSequence::WritePreamble(TraceContext& context, uint64_t now) {
   memset(tracks, 0, sizeof(tracks));
   sites.Add(kNoStringsSite);
   last_ns = now;
+  max_chunks = context.MaxChunksOfSequence();
   const int32_t pid = ProcessId();
   const uint64_t thread_uuid = ThreadUuid();
   const uint64_t process_uuid = ProcessUuid();
@@ -435,10 +437,11 @@ PROTOZERO_ALWAYS_INLINE void WriteCounter(TraceSite* site,
   TraceThread* const thread = t_trace_thread;
   if (PROTOZERO_LIKELY(thread != nullptr && category.data() == nullptr)) {
     const uint64_t uuid = track.uuid();
+    // Nothing here is read from the site, so the load acquires nothing.
     if (PROTOZERO_LIKELY(
             thread->ready_writer.TryWrite(
                 thread->writers, &thread->clock,
-                site->enabled.load(std::memory_order_acquire),
+                site->enabled.load(std::memory_order_relaxed),
                 [uuid](const TraceSequence& sequence) PROTOZERO_INLINE_LAMBDA {
                   return sequence.IsDescribed(uuid);
                 },

@@ -55,7 +55,7 @@ struct Step {
 // which task a thread runs.
 void CountTimeWithoutTasks() {
   if ((g_task_site.enabled.load(std::memory_order_relaxed) & ~kNewSite) == 0)
-    g_times_without_tasks.fetch_add(1, std::memory_order_relaxed);
+    g_times_without_tasks.fetch_add(1, std::memory_order_release);
 }
 
 PROTOZERO_COLD bool PrepareForTasks() {
@@ -96,15 +96,26 @@ TraceThread* ThreadWithTasks() {
   TraceThread* thread = t_trace_thread;
   if (PROTOZERO_UNLIKELY(thread == nullptr || thread->tasks == nullptr))
     thread = CreateThreadTasks();
-  if (thread == nullptr)
-    return nullptr;
-  ThreadTasks& tasks = *TasksOf(thread);
-  const uint32_t times = g_times_without_tasks.load(std::memory_order_relaxed);
-  if (tasks.times_without_tasks != times) {
+  return thread;
+}
+
+// Returns the sessions that record tasks, and forgets which task the thread
+// runs if there was a time without any since its last step.
+//
+// Such a time is counted after the sessions are gone and before the next ones
+// come. The count that stands for |running| is therefore one from before the
+// sessions are read: if they end at any moment from there on, the next step
+// finds another count. A count that changes while they are read may belong to a
+// switch that nobody recorded.
+SessionMask SessionsOf(ThreadTasks& tasks) {
+  const uint32_t times = g_times_without_tasks.load(std::memory_order_acquire);
+  const SessionMask sessions = g_task_site.Sessions();
+  if (tasks.times_without_tasks != times ||
+      g_times_without_tasks.load(std::memory_order_relaxed) != times) {
     tasks.times_without_tasks = times;
     tasks.running = 0;
   }
-  return thread;
+  return sessions;
 }
 
 // Writes what the reader does not know of a place.
@@ -148,11 +159,14 @@ std::string_view DynamicText(const TraceSequence& sequence,
 // Writes a step to all sessions. |fill| gets its event, and the sequence.
 template <typename Fill>
 PROTOZERO_NOINLINE void WriteToAll(const Step& step, Fill fill) {
-  const SessionMask sessions = g_task_site.Sessions();
-  TraceThread* const thread = sessions != 0 ? ThreadWithTasks() : nullptr;
+  TraceThread* const thread =
+      g_task_site.Sessions() != 0 ? ThreadWithTasks() : nullptr;
   if (thread == nullptr)
     return;
   ThreadTasks& tasks = *TasksOf(thread);
+  const SessionMask sessions = SessionsOf(tasks);
+  if (sessions == 0)
+    return;
   tasks.thread_uuid = ThreadUuid();
   ForEachSequenceOf(
       thread, &tasks.writers, &tasks.ready_writer, &AddTaskSequence, sessions,
@@ -197,10 +211,11 @@ PROTOZERO_ALWAYS_INLINE bool TryWriteStep(Knows knows,
   if (PROTOZERO_UNLIKELY(tasks_of_thread == nullptr))
     return false;
   ThreadTasks& tasks = *tasks_of_thread;
+  // Nothing here is read from the site, so the load acquires nothing.
   return PROTOZERO_LIKELY(
       tasks.ready_writer.TryWrite(
           tasks.writers, &thread->clock,
-          g_task_site.enabled.load(std::memory_order_acquire), knows,
+          g_task_site.enabled.load(std::memory_order_relaxed), knows,
           kNeedsState, values..., MakeLazy([&]() PROTOZERO_INLINE_LAMBDA {
             return TracePacket::kTrackEvent(make(tasks));
           })) != 0);
@@ -380,7 +395,7 @@ void TaskRuns::WriteBeginning(TraceContext& context,
 
 uint64_t RunningTask() noexcept {
   const ThreadTasks* const tasks = TasksOf(t_trace_thread);
-  return tasks != nullptr &&
+  return tasks != nullptr && g_task_site.Sessions() != 0 &&
                  tasks->times_without_tasks ==
                      g_times_without_tasks.load(std::memory_order_relaxed)
              ? tasks->running

@@ -47,6 +47,9 @@ constexpr uint64_t kMaxBaselineNs = 20'000'000;
 // The longest time that a line is valid. It is never longer than the time from
 // the baseline to the line's beginning.
 constexpr uint64_t kMaxValidForNs = 50'000'000;
+// The most by which a line may miss the next reading, besides a thousandth of
+// its length. The system changes the rate of its clock by less than that.
+constexpr double kMaxDifferenceNs = 50'000;
 // The value 1 as a fraction of 2^32.
 constexpr double kOne = 4294967296.0;
 // A counter outside of 10 MHz to 100 GHz is no processor's counter.
@@ -91,6 +94,18 @@ bool IsTscUsable() {
                        (size >= 9 && memcmp(source, "kvm-clock", 9) == 0));
 }
 
+// Returns whether the clocks went on together since the last line began. If
+// they did not, the system slept, or a counter was set: a rate across that
+// would make a line that runs away from the system's clock.
+bool AgreesWithLine(const Reading& now, const Line& line) {
+  const double elapsed_ns = static_cast<double>(now.ns - line.ns);
+  const double expected_ns = static_cast<double>(now.tsc - line.tsc) *
+                             static_cast<double>(line.ns_per_tick) / kOne;
+  const double difference = elapsed_ns - expected_ns;
+  const double limit = kMaxDifferenceNs + expected_ns / 1024;
+  return -limit <= difference && difference <= limit;
+}
+
 // Returns the closest of a few readings: this thread may be interrupted between
 // the two clocks.
 Reading Read() {
@@ -111,13 +126,17 @@ Reading Read() {
 // Makes a new line. REQUIRES: this thread has set g_is_busy.
 void ReplaceLine() {
   const Reading then = g_baseline;
+  const Line last_line = g_line;
   g_line = Line();
   if (then.tsc != 0 && ReadTsc() - then.tsc < kMinBaselineTicks)
     return;
   const Reading now = Read();
   // The next line needs a new baseline if there is none yet, or if the clocks
-  // have gone back, or stood still while the machine slept.
-  if (then.tsc == 0 || now.tsc <= then.tsc || now.ns <= then.ns) {
+  // have gone back, or one stood still while the machine slept. Without a last
+  // line, only a baseline that is not old cannot have such a sleep behind it.
+  if (then.tsc == 0 || now.tsc <= then.tsc || now.ns <= then.ns ||
+      (last_line.valid_for != 0 ? !AgreesWithLine(now, last_line)
+                                : now.ns - then.ns > kMaxValidForNs)) {
     g_baseline = now;
     return;
   }
@@ -160,7 +179,7 @@ uint64_t TraceClock::NowNsSlowPath() {
 void ResetTraceClockAfterFork() {
   g_line = Line();
   g_baseline = Reading();
-  g_is_busy.store(false, std::memory_order_release);
+  g_is_busy.store(false, std::memory_order_relaxed);
 }
 
 #else

@@ -2,9 +2,8 @@
 
 #include "protozero/tracing/in_place_endpoint.h"
 
-#include <string.h>
-
 #include "src/tracing/shared_memory/in_place_chunk.h"
+#include "src/tracing/writer/patch_in_place.h"
 
 #include "protozero/internal/macros.h"
 
@@ -24,39 +23,7 @@ void InPlaceEndpoint::CommitData(const CommitDataRequest& request) {
       FinishChunkInPlace(abi_, chunk, kChunkIsCommitted);
   }
   for (size_t i = 0; i < request.num_chunks_to_patch; ++i)
-    PatchChunk(request.chunks_to_patch[i]);
-}
-
-void InPlaceEndpoint::PatchChunk(
-    const CommitDataRequest::ChunkToPatch& patches) const {
-  for (size_t page = 0; page < abi_.num_pages(); ++page) {
-    const uint32_t word = abi_.GetPageWord(page);
-    for (size_t i = 0; i < ABI::kMaxChunksPerPage; ++i) {
-      const ABI::Chunk chunk = abi_.GetChunkUnchecked(page, word, i);
-      if (!chunk.is_valid() || ABI::StateOf(word, i) != ABI::kChunkComplete)
-        continue;
-      ABI::ChunkHeader& header = *chunk.header();
-      const uint16_t packets = header.packets.load(std::memory_order_acquire);
-      if ((packets & ABI::kChunkNeedsPatching) == 0 ||
-          header.writer_id.load(std::memory_order_relaxed) !=
-              patches.writer_id ||
-          header.chunk_id.load(std::memory_order_relaxed) != patches.chunk_id) {
-        continue;
-      }
-      for (size_t k = 0; k < patches.num_patches; ++k) {
-        const CommitDataRequest::Patch& patch = patches.patches[k];
-        if (patch.offset <= chunk.payload_size() - ABI::kPatchSize)
-          memcpy(chunk.payload_begin() + patch.offset, patch.data,
-                 ABI::kPatchSize);
-      }
-      if (!patches.has_more_patches) {
-        header.packets.fetch_and(
-            static_cast<uint16_t>(~ABI::kChunkNeedsPatching),
-            std::memory_order_release);
-      }
-      return;
-    }
-  }
+    PatchInPlace(abi_, ABI::kChunkComplete, request.chunks_to_patch[i]);
 }
 
 PROTOZERO_ABI_END

@@ -11,6 +11,7 @@
 
 #include "protozero/internal/compiler.h"
 #include "protozero/tracing/trace_writer.h"
+#include "src/tracing/shared_memory/chunk_ring.h"
 #include "src/tracing/shared_memory/out_of_memory.h"
 #include "src/tracing/writer/back_off.h"
 
@@ -43,8 +44,9 @@ SharedMemoryArbiter::SharedMemoryArbiter(void* start,
       options_(options),
       chunks_per_page_(
           SharedMemoryABI::kNumChunksForLayout[options.page_layout]),
-      lower_state_bits_(((uint32_t{1} << 2 * chunks_per_page_) - 1) &
-                        0x55555555),
+      lower_state_bits_(
+          is_ring() ? UINT32_MAX
+                    : ((uint32_t{1} << 2 * chunks_per_page_) - 1) & 0x55555555),
       num_chunks_(abi_.num_pages() * chunks_per_page_),
       commit_batch_bytes_(std::min(
           options.commit_batch_bytes != 0 ? options.commit_batch_bytes : size,
@@ -54,6 +56,8 @@ SharedMemoryArbiter::SharedMemoryArbiter(void* start,
                                                       : size - size / 4),
       chunk_entries_(new FinishedChunk[num_chunks_]) {
   PROTOZERO_DCHECK(chunks_per_page_ != 0, "the layout has to have chunks");
+  PROTOZERO_DCHECK(!is_ring() || chunks_per_page_ == 1,
+                   "a page of a ring has one chunk");
 }
 
 SharedMemoryArbiter::~SharedMemoryArbiter() {
@@ -138,6 +142,8 @@ Chunk SharedMemoryArbiter::TryAcquireChunk(WriterSlot* slot) {
 }
 
 Chunk SharedMemoryArbiter::SearchForChunk(WriterSlot* slot, size_t max_pages) {
+  if (is_ring())
+    return TakeOldestChunk(abi_, options_.ring, max_pages);
   const SharedMemoryABI::PageLayout layout = options_.page_layout;
   const size_t num_pages = abi_.num_pages();
   size_t page = slot->next_page.load(std::memory_order_relaxed);
@@ -208,6 +214,17 @@ void SharedMemoryArbiter::ReturnIdleChunksLocked(
   is_reclaiming_.store(false, std::memory_order_release);
 }
 
+bool SharedMemoryArbiter::HasOpenPacket(BufferID target_buffer) {
+  std::lock_guard<std::mutex> lock(writers_lock_);
+  return std::any_of(writers_.begin(), writers_.end(),
+                     [&](const std::unique_ptr<WriterSlot>& slot) {
+                       return slot->writer != nullptr &&
+                              slot->writer->target_buffer_ == target_buffer &&
+                              slot->writer->state() >
+                                  TraceWriter::PacketState::kBusy;
+                     });
+}
+
 void SharedMemoryArbiter::QueueFinishedChunk(const Chunk& chunk,
                                              BufferID target_buffer) {
   PushFinishedChunk(chunk, target_buffer);
@@ -217,6 +234,14 @@ void SharedMemoryArbiter::QueueFinishedChunk(const Chunk& chunk,
 
 void SharedMemoryArbiter::PushFinishedChunk(const Chunk& chunk,
                                             BufferID target_buffer) {
+  if (is_ring()) {
+    // A chunk that needs patching is in use until it has its patches.
+    if ((chunk.header()->packets.load(std::memory_order_relaxed) &
+         SharedMemoryABI::kChunkNeedsPatching) == 0) {
+      CompleteRingChunk(abi_, *options_.ring, chunk);
+    }
+    return;
+  }
   // This fails if the page is not as the service has to leave it. Then the
   // chunk is lost, and the service notices by its id.
   if (!abi_.ReleaseChunkAsComplete(chunk))
@@ -233,13 +258,21 @@ void SharedMemoryArbiter::PushFinishedChunk(const Chunk& chunk,
   do {
     entry.next.store(newest, std::memory_order_relaxed);
   } while (!finished_chunks_.compare_exchange_weak(
-      newest, index, std::memory_order_acq_rel, std::memory_order_relaxed));
+      newest, index, std::memory_order_release, std::memory_order_relaxed));
+}
+
+uint32_t SharedMemoryArbiter::ring_quarter() const {
+  if (!is_ring())
+    return 0;
+  return static_cast<uint32_t>(
+      options_.ring->next_step.load(std::memory_order_relaxed) /
+      (abi_.num_pages() / 4 + 1));
 }
 
 void SharedMemoryArbiter::QueuePatches(const PatchList::Group& group) {
   group.last->next = finished_patches_.load(std::memory_order_relaxed);
   while (!finished_patches_.compare_exchange_weak(group.last->next, group.first,
-                                                  std::memory_order_acq_rel,
+                                                  std::memory_order_release,
                                                   std::memory_order_relaxed)) {
   }
   FlushPendingCommitDataRequests();
@@ -248,9 +281,12 @@ void SharedMemoryArbiter::QueuePatches(const PatchList::Group& group) {
 void SharedMemoryArbiter::PushLosses(LossAccount* losses) {
   losses->next_ = unreported_losses_.load(std::memory_order_relaxed);
   while (!unreported_losses_.compare_exchange_weak(losses->next_, losses,
-                                                   std::memory_order_acq_rel,
+                                                   std::memory_order_release,
                                                    std::memory_order_relaxed)) {
   }
+  // There may never be another commit.
+  if (is_ring())
+    FlushPendingCommitDataRequests();
 }
 
 void SharedMemoryArbiter::FlushPendingCommitDataRequests() {
@@ -304,12 +340,12 @@ void SharedMemoryArbiter::SendQueued() {
   // Patches are taken first: a chunk is queued before its patches, so this
   // round takes the chunk, or an earlier round has taken it.
   Patch* const patches =
-      finished_patches_.exchange(nullptr, std::memory_order_acq_rel);
+      finished_patches_.exchange(nullptr, std::memory_order_acquire);
   const uint32_t newest =
-      finished_chunks_.exchange(kNoChunk, std::memory_order_acq_rel);
+      finished_chunks_.exchange(kNoChunk, std::memory_order_acquire);
   SendChunks(newest);
   SendPatches(patches);
-  SendLosses(unreported_losses_.exchange(nullptr, std::memory_order_acq_rel));
+  SendLosses(unreported_losses_.exchange(nullptr, std::memory_order_acquire));
 }
 
 void SharedMemoryArbiter::SendChunks(uint32_t newest) {
@@ -324,14 +360,12 @@ void SharedMemoryArbiter::SendChunks(uint32_t newest) {
   }
   size_t num_chunks = 0;
   size_t num_bytes = 0;
-  const size_t chunk_size =
-      SharedMemoryABI::ChunkSize(abi_.page_size(), options_.page_layout);
   while (oldest != kNoChunk) {
     const FinishedChunk& entry = chunk_entries_[oldest];
     chunks_to_move_[num_chunks++] = {
         oldest / chunks_per_page_, oldest % chunks_per_page_,
         entry.target_buffer.load(std::memory_order_relaxed)};
-    num_bytes += chunk_size;
+    num_bytes += chunk_size();
     // The link is read before the commit: after it, another thread may use the
     // entry.
     oldest = entry.next.load(std::memory_order_relaxed);

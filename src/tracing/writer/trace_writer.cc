@@ -41,7 +41,7 @@ TraceWriter::TraceWriter(SharedMemoryArbiter* arbiter,
     : arbiter_(arbiter),
       slot_(slot),
       target_buffer_(target_buffer),
-      policy_(policy),
+      policy_(arbiter->is_ring() ? BufferExhaustedPolicy::kDrop : policy),
       losses_(slot == nullptr ? WriterID{0} : slot->writer_id, target_buffer),
       max_held_chunks_(
           std::min(kMaxHeldChunks,
@@ -171,7 +171,8 @@ void TraceWriter::FinishPacketSlowPath() {
       }
       break;
   }
-  ResolvePatches(true);
+  if (!patches_.empty() || num_held_chunks_ != 0)
+    ResolvePatches(true);
   LeaveAs(next);
 }
 
@@ -277,12 +278,8 @@ ContiguousMemoryRange TraceWriter::GetNewBuffer() {
   SetPackets(static_cast<uint16_t>(packets_.load(std::memory_order_relaxed) |
                                    ABI::kLastPacketContinuesOnNextChunk));
   FinishChunk();
-  if (!next.is_valid()) {
-    // Before waiting, the writer hands over the chunks that it holds: other
-    // writers may be waiting for them.
-    QueueHeldChunks();
+  if (!next.is_valid())
     next = AcquireChunk();
-  }
   is_exhausted_ = !next.is_valid();
   if (is_exhausted_) {
     slot_->owes_drop_marker = true;
@@ -328,7 +325,8 @@ SharedMemoryABI::Chunk TraceWriter::TryAcquireChunk() {
     return arbiter_->SearchForChunk(slot_, kPagesToSearchWhenExhausted);
   ABI::Chunk chunk = arbiter_->TryAcquireChunk(slot_);
   if (!chunk.is_valid()) {
-    // If the service is in this process, it may free chunks at once.
+    // If the service is in this process, it may free chunks at once. Before a
+    // writer waits, it hands over what it holds: others may wait for that.
     QueueHeldChunks();
     arbiter_->FlushPendingCommitDataRequests();
     chunk = arbiter_->TryAcquireChunk(slot_);
@@ -400,8 +398,6 @@ void TraceWriter::FinishChunk() {
 }
 
 void TraceWriter::ResolvePatches(bool over) {
-  if (patches_.empty() && num_held_chunks_ == 0)
-    return;
   patches_.TakeGroups([this, over](const PatchList::Group& group) {
     if (!over && !group.is_ready)
       return false;
@@ -449,7 +445,7 @@ void TraceWriter::QueueOldestHeldChunk() {
   if (patches_.NeedsPatching(held.chunk_id)) {
     held.chunk.header()->packets.store(
         static_cast<uint16_t>(held.packets | ABI::kChunkNeedsPatching),
-        std::memory_order_release);
+        std::memory_order_relaxed);
   }
   arbiter_->QueueFinishedChunk(held.chunk, target_buffer_);
 }

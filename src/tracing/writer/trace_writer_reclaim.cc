@@ -37,7 +37,7 @@ void TraceWriter::Enter() {
         state == kReclaimBegun ||
         !arbiter_->is_reclaiming_.load(std::memory_order_acquire);
     if (may_end && reclaims_.compare_exchange_strong(
-                       reclaims, ended, std::memory_order_acquire)) {
+                       reclaims, ended, std::memory_order_relaxed)) {
       reclaims_seen_ = ended;
       return;
     }
@@ -56,7 +56,8 @@ bool TraceWriter::BeginReclaim(bool even_if_recent) {
       state() >= PacketState::kBusy) {
     return false;
   }
-  reclaims_.fetch_add(kReclaimBegun, std::memory_order_release);
+  // The barrier orders this before the look at the writer's state.
+  reclaims_.fetch_add(kReclaimBegun, std::memory_order_relaxed);
   return true;
 }
 
@@ -71,7 +72,7 @@ void TraceWriter::FinishReclaim(bool is_ordered) {
       is_idle ? reclaims - kReclaimBegun + kTakingChunk : ended;
   // This fails if the writer goes on at this moment.
   if (!reclaims_.compare_exchange_strong(reclaims, next,
-                                         std::memory_order_acq_rel) ||
+                                         std::memory_order_relaxed) ||
       !is_idle) {
     return;
   }

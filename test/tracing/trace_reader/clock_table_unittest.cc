@@ -66,6 +66,14 @@ TEST(ClockTableTest, ClocksOfTheSystem) {
   EXPECT_EQ(table.Find(kReal, 1)->Convert(1), 0u);
 }
 
+TEST(ClockTableTest, TheTraceHasTheWallClock) {
+  ClockTable table;
+  Snap(&table, {{kReal, 5000}, {kBoot, 100}}, 1, kReal);
+  EXPECT_EQ(table.Find(kBoot, 1)->Convert(150), 5050u);
+  EXPECT_EQ(table.RealtimeOf(5003), 5003);
+  EXPECT_EQ(table.realtime_offset_ns(), 0);
+}
+
 TEST(ClockTableTest, TheWallClockIsSet) {
   ClockTable table;
   Snap(&table, {{kReal, 1000}, {kBoot, 10}});
@@ -94,6 +102,27 @@ TEST(ClockTableTest, ClocksOfASequence) {
   Snap(&table, {{kBoot, 1100000}, {64, 100, 1000, true}}, 1);
   EXPECT_EQ(table.Find(64, 1)->Convert(1), 1101000u);
   EXPECT_EQ(table.Find(64, 3), nullptr);
+}
+
+TEST(ClockTableTest, TheClocksOfTwoSequencesAreNeverTheSame) {
+  ClockTable table;
+  const uint32_t kSequences[] = {1, 2, 3, 0x80000001, UINT32_MAX};
+  uint64_t time = 1000;
+  for (const uint32_t sequence : kSequences) {
+    for (const uint32_t clock : {64u, 65u, 127u})
+      Snap(&table, {{kBoot, time++}, {clock, 0}}, sequence);
+  }
+  time = 1000;
+  for (const uint32_t sequence : kSequences) {
+    for (const uint32_t clock : {64u, 65u, 127u})
+      EXPECT_EQ(table.Find(clock, sequence)->Convert(0), time++);
+  }
+  // Other clocks belong to all sequences.
+  Snap(&table, {{kBoot, 5000}, {63, 0}, {128, 1}});
+  for (const uint32_t sequence : kSequences) {
+    EXPECT_EQ(table.Find(63, sequence)->Convert(0), 5000u);
+    EXPECT_EQ(table.Find(128, sequence)->Convert(1), 5000u);
+  }
 }
 
 TEST(ClockTableTest, ByWayOfOthers) {

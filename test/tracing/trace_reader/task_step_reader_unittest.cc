@@ -194,6 +194,19 @@ TEST_F(TaskStepReaderTest, AnUnknownTaskIsALoss) {
   EXPECT_EQ(states_.size(), 3u);
 }
 
+TEST_F(TaskStepReaderTest, ASwitchSaysHowTheTaskBeforeItEnded) {
+  DescribeAll();
+  Begin(2);
+  Switch(2, 100, 1);
+  AddEvent(2, 110, TrackEvent::TYPE_STATE, [](TrackEvent* event) {
+    event->set_name_iid(2);
+    event->set_task()->set_result(TaskEvent::RESULT_FAILED);
+  });
+  AddEvent(2, 120, TrackEvent::TYPE_STATE,
+           [](TrackEvent* event) { event->set_task()->set_wait_site_iid(77); });
+  EXPECT_EQ(Read(), (Lines{"100 run 10", "110 run 20 ends", "120 run 0 at ?"}));
+}
+
 TEST_F(TaskStepReaderTest, AStateWithATextForItsNameIsNoTask) {
   DescribeAll();
   Begin(2);

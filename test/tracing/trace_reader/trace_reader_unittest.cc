@@ -6,106 +6,27 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "protozero/scattered_heap_buffer.h"
 #include "protozero/tracing/trace.h"
+#include "test/tracing/trace_reader/made_trace.h"
 
 namespace {
 
 using protozero::ConstBytes;
-using protozero::CounterValue;
 using protozero::EventText;
-using protozero::HeapBuffered;
-using protozero::Instant;
-using protozero::Slice;
 using protozero::TraceReader;
 using protozero::trace::InternedData;
-using protozero::trace::Trace;
 using protozero::trace::TracePacket;
 using protozero::trace::TrackDescriptor;
 using protozero::trace::TrackEvent;
 
-// A test with a trace, and with its slices as "name time+duration".
-class TraceReaderTest : public testing::Test {
- protected:
-  template <typename Fill>
-  void Add(const Fill& fill, uint32_t sequence = 1) {
-    HeapBuffered<Trace> trace;
-    auto* const packet = trace->add_packet();
-    packet->set_trusted_packet_sequence_id(sequence);
-    fill(packet);
-    trace_ += trace.SerializeAsString();
-  }
-  template <typename Fill>
-  void AddEvent(uint64_t time_ns,
-                TrackEvent::Type type,
-                const Fill& fill,
-                uint32_t sequence = 1) {
-    Add(
-        [&](TracePacket* packet) {
-          packet->set_timestamp(time_ns);
-          auto* const event = packet->set_track_event();
-          event->set_type(type);
-          fill(event);
-        },
-        sequence);
-  }
-  void AddNamed(uint64_t time_ns,
-                TrackEvent::Type type,
-                uint64_t track,
-                const char* name,
-                uint32_t sequence = 1) {
-    AddEvent(
-        time_ns, type,
-        [&](TrackEvent* event) {
-          if (track != 0)
-            event->set_track_uuid(track);
-          if (*name != 0)
-            event->set_name(name);
-        },
-        sequence);
-  }
-
-  TraceReader::Callbacks Callbacks() {
-    TraceReader::Callbacks callbacks;
-    callbacks.on_slice = [this](const Slice& slice) {
-      rows_.push_back(slice.text->name + " " + std::to_string(slice.begin_ns) +
-                      "+" + std::to_string(slice.duration_ns));
-      if (!slice.details->flows.empty())
-        rows_.back() += " " + slice.details->flows;
-      if (!slice.details->ended_flows.empty())
-        rows_.back() += " ends " + slice.details->ended_flows;
-    };
-    callbacks.on_instant = [this](const Instant& instant) {
-      rows_.push_back(instant.text->category + ":" + instant.text->name + " " +
-                      std::to_string(instant.time_ns) + instant.details->args);
-    };
-    callbacks.on_counter = [this](const CounterValue& value) {
-      rows_.push_back(std::to_string(value.track) + " " +
-                      std::to_string(value.time_ns) + "=" +
-                      std::to_string(static_cast<int64_t>(value.value)));
-    };
-    callbacks.reads_details = true;
-    return callbacks;
-  }
-  std::vector<std::string> Rows() {
-    rows_.clear();
-    TraceReader reader(Callbacks());
-    EXPECT_TRUE(reader.Read(Bytes()));
-    reader.Finish();
-    return rows_;
-  }
-  ConstBytes Bytes() const {
-    return {reinterpret_cast<const uint8_t*>(trace_.data()), trace_.size()};
-  }
-
-  std::string trace_;
-  std::vector<std::string> rows_;
-};
+class TraceReaderTest : public protozero::test::MadeTraceTest {};
 
 using Rows = std::vector<std::string>;
 
@@ -115,6 +36,28 @@ TEST_F(TraceReaderTest, SequencesThatShareATrack) {
   AddNamed(150, TrackEvent::TYPE_SLICE_BEGIN, 7, "b", 2);
   AddNamed(200, TrackEvent::TYPE_SLICE_END, 7, "", 3);
   EXPECT_EQ(this->Rows(), (::Rows{"b 150+50", "a 100+200"}));
+}
+
+TEST_F(TraceReaderTest, EventsAreReleasedWithTheSecondCall) {
+  TraceReader reader(Callbacks());
+  const auto release = [&] {
+    rows_.clear();
+    EXPECT_TRUE(reader.Read(Bytes()));
+    trace_.clear();
+    reader.ReleaseEvents();
+    return rows_;
+  };
+  AddNamed(100, TrackEvent::TYPE_SLICE_BEGIN, 7, "a", 1);
+  AddNamed(300, TrackEvent::TYPE_SLICE_END, 7, "", 1);
+  EXPECT_EQ(release(), ::Rows());
+  AddNamed(150, TrackEvent::TYPE_SLICE_BEGIN, 7, "b", 2);
+  AddNamed(200, TrackEvent::TYPE_SLICE_END, 7, "", 2);
+  AddNamed(400, TrackEvent::TYPE_SLICE_BEGIN, 7, "c", 2);
+  EXPECT_EQ(release(), (::Rows{"b 150+50", "a 100+200"}));
+  AddNamed(500, TrackEvent::TYPE_SLICE_END, 7, "", 2);
+  EXPECT_EQ(release(), ::Rows());
+  EXPECT_EQ(release(), (::Rows{"c 400+100"}));
+  EXPECT_EQ(reader.late(), 0u);
 }
 
 TEST_F(TraceReaderTest, ATrackThatIsNoSequence) {
@@ -160,6 +103,100 @@ TEST_F(TraceReaderTest, ExtraCounters) {
                     "23 2=9", "20 2=5", "24 3=6", "20 3=0"}));
 }
 
+TEST_F(TraceReaderTest, AClockIsThePacketsOrTheSequences) {
+  constexpr uint32_t kBoottime = 6;
+  constexpr uint32_t kOwn = 64;
+  Add([](TracePacket* packet) {
+    packet->set_sequence_flags(TracePacket::SEQ_INCREMENTAL_STATE_CLEARED);
+    auto* const snapshot = packet->set_clock_snapshot();
+    const auto add = [&](uint32_t clock, uint64_t time) {
+      auto* const reading = snapshot->add_clocks();
+      reading->set_clock_id(clock);
+      reading->set_timestamp(time);
+    };
+    add(kBoottime, 1000);
+    add(kOwn, 0);
+  });
+  Add([](TracePacket* packet) {
+    packet->set_trace_packet_defaults()->set_timestamp_clock_id(kOwn);
+  });
+  const auto add = [this](uint64_t time_ns, uint32_t clock) {
+    Add([&](TracePacket* packet) {
+      packet->set_timestamp(time_ns);
+      if (clock != 0)
+        packet->set_timestamp_clock_id(clock);
+      auto* const event = packet->set_track_event();
+      event->set_type(TrackEvent::TYPE_INSTANT);
+      event->set_name("now");
+    });
+  };
+  add(10, 0);
+  add(1020, kBoottime);
+  add(30, kOwn);
+  EXPECT_EQ(this->Rows(), (::Rows{":now 1010", ":now 1020", ":now 1030"}));
+}
+
+TEST_F(TraceReaderTest, LaterDefaultsReplaceTheCounters) {
+  const auto set_defaults = [this](uint64_t counter, uint64_t double_counter) {
+    Add([&](TracePacket* packet) {
+      auto* const defaults =
+          packet->set_trace_packet_defaults()->set_track_event_defaults();
+      defaults->add_extra_counter_track_uuids(counter);
+      defaults->add_extra_double_counter_track_uuids(double_counter);
+    });
+    AddEvent(counter, TrackEvent::TYPE_COUNTER, [](TrackEvent* event) {
+      event->set_track_uuid(20);
+      event->set_counter_value(5);
+      event->add_extra_counter_values(6);
+      event->add_extra_double_counter_values(7);
+    });
+  };
+  Add([](TracePacket* packet) {
+    packet->set_sequence_flags(TracePacket::SEQ_INCREMENTAL_STATE_CLEARED);
+  });
+  set_defaults(31, 32);
+  set_defaults(33, 34);
+  EXPECT_EQ(this->Rows(), (::Rows{"31 31=6", "32 31=7", "20 31=5", "33 33=6",
+                                  "34 33=7", "20 33=5"}));
+}
+
+TEST_F(TraceReaderTest, LaterDefaultsReplaceTheTrack) {
+  const auto add = [this](const char* name, uint64_t track, bool has_thread) {
+    Add([&](TracePacket* packet) {
+      auto* const defaults = packet->set_trace_packet_defaults();
+      if (track != 0)
+        defaults->set_track_event_defaults()->set_track_uuid(track);
+    });
+    if (has_thread) {
+      Add([](TracePacket* packet) {
+        auto* const thread = packet->set_thread_descriptor();
+        thread->set_pid(5);
+        thread->set_tid(6);
+      });
+    }
+    AddNamed(1, TrackEvent::TYPE_INSTANT, 0, name);
+  };
+  add("own", 0, false);
+  add("first", 31, false);
+  add("second", 32, false);
+  add("own", 0, false);
+  add("thread", 0, true);
+  add("thread", 0, false);
+  std::map<std::string, std::set<uint64_t>> tracks;
+  TraceReader::Callbacks callbacks;
+  callbacks.on_instant = [&](const protozero::Instant& instant) {
+    tracks[instant.text->name].insert(instant.track);
+  };
+  TraceReader reader(std::move(callbacks));
+  EXPECT_TRUE(reader.Read(Bytes()));
+  EXPECT_EQ(tracks["first"], std::set<uint64_t>{31});
+  EXPECT_EQ(tracks["second"], std::set<uint64_t>{32});
+  ASSERT_EQ(tracks["own"].size(), 1u);
+  ASSERT_EQ(tracks["thread"].size(), 1u);
+  EXPECT_NE(tracks["own"], tracks["thread"]);
+  EXPECT_EQ(reader.tracks().Find(*tracks["thread"].begin())->tid, 6);
+}
+
 TEST_F(TraceReaderTest, OlderTraces) {
   Add([](TracePacket* packet) {
     packet->set_incremental_state_cleared(true);
@@ -186,6 +223,54 @@ TEST_F(TraceReaderTest, OlderTraces) {
     event->set_timestamp_absolute_us(3);
   });
   EXPECT_EQ(this->Rows(), (::Rows{": 3000", " 1005000+7000 4,5,4,5 ends 5,5"}));
+}
+
+TEST_F(TraceReaderTest, EventsOfTheJsonFormat) {
+  Add([](TracePacket* packet) {
+    packet->set_sequence_flags(TracePacket::SEQ_INCREMENTAL_STATE_CLEARED);
+    auto* const thread = packet->set_thread_descriptor();
+    thread->set_pid(5);
+    thread->set_tid(6);
+  });
+  const auto add = [this](uint64_t time_ns, char phase, const char* name,
+                          uint64_t id = 0, uint64_t value = 0) {
+    AddEvent(time_ns, TrackEvent::TYPE_UNSPECIFIED, [&](TrackEvent* event) {
+      event->set_name(name);
+      if (phase == 'C') {
+        auto* const annotation = event->add_debug_annotations();
+        annotation->set_name("value");
+        annotation->set_uint_value(value);
+      }
+      auto* const legacy = event->set_legacy_event();
+      legacy->set_phase(phase);
+      if (phase == 'X')
+        legacy->set_duration_us(static_cast<int64_t>(value));
+      if (id != 0)
+        legacy->set_unscoped_id(id);
+    });
+  };
+  add(1000, 'B', "a");
+  add(2000, 'X', "b", 0, 3);
+  add(6000, 'i', "now");
+  add(9000, 'E', "");
+  // Two that overlap, and begin and end with different letters.
+  add(10000, 'b', "async", 7);
+  add(11000, 'S', "async", 8);
+  add(12000, 'n', "step", 7);
+  add(13000, 'e', "async", 7);
+  add(15000, 'F', "async", 8);
+  add(20000, 'C', "counter", 0, 4);
+  add(21000, 'C', "counter", 0, 5);
+  ::Rows rows = this->Rows();
+  for (std::string& row : rows) {
+    // The reader has made the track of the counter, and its number.
+    const size_t equals = row.find('=');
+    if (equals != std::string::npos)
+      row.erase(0, row.rfind(' ', equals) + 1);
+  }
+  EXPECT_EQ(rows, (::Rows{":now 6000", ":step 12000", "20000=4", "21000=5",
+                          "b 2000+3000", "a 1000+8000", "async 10000+3000",
+                          "async 11000+4000"}));
 }
 
 TEST_F(TraceReaderTest, InternedTexts) {

@@ -4,6 +4,7 @@
 
 #include <stdint.h>
 
+#include <initializer_list>
 #include <string>
 #include <vector>
 
@@ -94,6 +95,12 @@ TEST_F(TrackTableTest, AThreadBelongsToItsProcess) {
   DescribeOther(5, 0, "group");
   DescribeThread(3, 5, "");
   EXPECT_EQ(Info(3).parent, 1u);
+  // If its process has two tracks, it is on the one that it names.
+  DescribeProcess(7, 10, "");
+  DescribeThread(8, 1, "");
+  DescribeThread(9, 7, "");
+  EXPECT_EQ(Info(8).parent, 1u);
+  EXPECT_EQ(Info(9).parent, 7u);
 }
 
 TEST_F(TrackTableTest, TheLastNameOfAProcess) {
@@ -103,6 +110,9 @@ TEST_F(TrackTableTest, TheLastNameOfAProcess) {
   EXPECT_EQ(NameOfProcess(2), "server");
   DescribeProcess(1, 10, "");
   EXPECT_EQ(NameOfProcess(2), "server");
+  // A name may be short.
+  DescribeProcess(1, 10, "s");
+  EXPECT_EQ(NameOfProcess(2), "s");
   // Another track of the process changes the name.
   DescribeProcess(7, 10, "renamed");
   EXPECT_EQ(NameOfProcess(2), "renamed");
@@ -135,12 +145,195 @@ TEST_F(TrackTableTest, NamesOfTracksAreNotThoseOfThreads) {
 
 TEST_F(TrackTableTest, Counters) {
   using protozero::trace::CounterDescriptor;
-  Describe(4, 1, [](TrackDescriptor* track) {
-    track->set_counter()->set_unit(CounterDescriptor::UNIT_COUNT);
+  const auto describe = [this](uint64_t uuid, const auto& fill) {
+    Describe(uuid, 1,
+             [&](TrackDescriptor* track) { fill(track->set_counter()); });
+  };
+  describe(4, [](auto* c) { c->set_unit(CounterDescriptor::UNIT_COUNT); });
+  describe(5, [](auto* c) {
+    c->set_unit(CounterDescriptor::UNIT_SIZE_BYTES);
+    c->set_unit_multiplier(1024);
+    c->set_is_incremental(true);
   });
-  EXPECT_TRUE(Info(4).is_counter);
-  EXPECT_EQ(Info(4).unit, "count");
-  EXPECT_EQ(table_.multiplier(table_.IndexOf(4)), 1);
+  describe(6, [](auto* c) { c->set_unit(CounterDescriptor::UNIT_TIME_NS); });
+  describe(7, [](auto* c) {
+    c->set_unit_name("frames");
+    c->set_unit_multiplier(0);
+  });
+  const char* const kUnits[] = {"count", "bytes", "ns", "frames"};
+  for (uint64_t uuid = 4; uuid < 8; ++uuid) {
+    const TrackInfo info = Info(uuid);
+    EXPECT_TRUE(info.is_counter);
+    EXPECT_EQ(info.unit, kUnits[uuid - 4]);
+    EXPECT_EQ(info.parent, 1u);
+    EXPECT_EQ(info.is_incremental, uuid == 5);
+    EXPECT_EQ(info.multiplier, uuid == 5 ? 1024 : 1);
+    EXPECT_EQ(table_.multiplier(table_.IndexOf(uuid)), info.multiplier);
+    EXPECT_EQ(table_.is_incremental(table_.IndexOf(uuid)), uuid == 5);
+  }
+  DescribeOther(8, 0, "no counter");
+  EXPECT_FALSE(Info(8).is_counter);
+  EXPECT_EQ(table_.multiplier(table_.IndexOf(8)), 1);
+  // A later description may leave out the unit, but not the factor.
+  describe(5, [](auto*) {});
+  EXPECT_EQ(Info(5).unit, "");
+  EXPECT_EQ(Info(5).multiplier, 1024);
+}
+
+TEST_F(TrackTableTest, NamesOfChrome) {
+  const auto name_of_thread = [this](int32_t type, const char* own = "") {
+    static uint64_t last_uuid = 100;
+    const uint64_t uuid = ++last_uuid;
+    Describe(uuid, 0, [&](TrackDescriptor* track) {
+      auto* const thread = track->set_thread();
+      thread->set_pid(10);
+      thread->set_tid(static_cast<int64_t>(uuid));
+      if (*own != 0)
+        thread->set_thread_name(own);
+      track->set_chrome_thread()->set_thread_type(type);
+    });
+    return Info(uuid).name;
+  };
+  EXPECT_EQ(name_of_thread(-1), "");
+  EXPECT_EQ(name_of_thread(0), "");
+  EXPECT_EQ(name_of_thread(1), "CrProcessMain");
+  EXPECT_EQ(name_of_thread(11), "ServiceWorkerThread&");
+  EXPECT_EQ(name_of_thread(12), "");
+  EXPECT_EQ(name_of_thread(49), "");
+  EXPECT_EQ(name_of_thread(50), "MemoryInfra");
+  EXPECT_EQ(name_of_thread(51), "StackSamplingProfiler");
+  EXPECT_EQ(name_of_thread(52), "");
+  EXPECT_EQ(name_of_thread(1, "own"), "own");
+  const auto name_of_process = [this](int32_t type, const char* own = "") {
+    static int32_t last_pid = 1000;
+    const int32_t pid = ++last_pid;
+    const auto uuid = static_cast<uint64_t>(pid);
+    Describe(uuid, 0, [&](TrackDescriptor* track) {
+      auto* const process = track->set_process();
+      process->set_pid(pid);
+      if (*own != 0)
+        process->set_process_name(own);
+      track->set_chrome_process()->set_process_type(type);
+    });
+    return Info(uuid).name;
+  };
+  EXPECT_EQ(name_of_process(-1), "");
+  EXPECT_EQ(name_of_process(0), "");
+  EXPECT_EQ(name_of_process(1), "Browser");
+  EXPECT_EQ(name_of_process(8), "PpapiBroker");
+  EXPECT_EQ(name_of_process(9), "");
+  EXPECT_EQ(name_of_process(1, "own"), "own");
+}
+
+TEST_F(TrackTableTest, TheProgramNamesAProcess) {
+  const auto name_of = [this](const char* name,
+                              std::initializer_list<const char*> arguments) {
+    Describe(1, 99, [&](TrackDescriptor* track) {
+      auto* const process = track->set_process();
+      process->set_pid(10);
+      for (const char* const argument : arguments)
+        process->add_cmdline(argument);
+      if (*name != 0)
+        process->set_process_name(name);
+    });
+    return Info(1).name;
+  };
+  EXPECT_EQ(name_of("", {"/bin/shop", "--verbose"}), "/bin/shop");
+  EXPECT_EQ(name_of("", {"/bin/one --argument", "--verbose"}), "/bin/one");
+  EXPECT_EQ(name_of("named", {"/bin/shop"}), "named");
+  EXPECT_EQ(Info(1).pid, 10);
+  EXPECT_EQ(Info(1).tid, 0);
+  // No track contains a process.
+  EXPECT_EQ(Info(1).parent, 0u);
+}
+
+TEST_F(TrackTableTest, NamesAndOrderOfOtherTracks) {
+  Describe(1, 0, [](TrackDescriptor* track) {
+    track->set_static_name("static");
+    track->set_sibling_order_rank(-4);
+  });
+  Describe(2, 1, [](TrackDescriptor* track) { track->set_atrace_name("a"); });
+  table_.IndexOf(3);  // An event has used this one.
+  Describe(4, 3, [](TrackDescriptor*) {});
+  EXPECT_EQ(Info(1).name, "static");
+  EXPECT_EQ(Info(1).order, -4);
+  EXPECT_EQ(Info(2).name, "a");
+  EXPECT_EQ(Info(2).parent, 1u);
+  EXPECT_EQ(Info(2).order, 0);
+  EXPECT_FALSE(table_.Find(3));
+  EXPECT_FALSE(table_.Find(5));
+  EXPECT_EQ(table_.All(), (std::vector<uint64_t>{1, 2, 4}));
+  // A later description without a parent leaves the parent.
+  Describe(2, 0, [](TrackDescriptor*) {});
+  EXPECT_EQ(Info(2).parent, 1u);
+}
+
+TEST_F(TrackTableTest, EachChangeOfATrackHasANewVersion) {
+  DescribeProcess(1, 10, "shop");
+  DescribeThread(2, 1, "main");
+  DescribeOther(3, 1, "other");
+  uint64_t version = table_.version();
+  const auto expect_change = [&](int line) {
+    EXPECT_NE(table_.version(), version) << "line " << line;
+    version = table_.version();
+  };
+  DescribeOther(3, 2, "other");
+  expect_change(__LINE__);
+  DescribeThread(2, 1, "renamed");
+  expect_change(__LINE__);
+  // Another track names the same thread, and another the same process.
+  DescribeThread(4, 1, "again");
+  expect_change(__LINE__);
+  DescribeProcess(5, 10, "again");
+  expect_change(__LINE__);
+  AddTree("tree", "kernel");
+  expect_change(__LINE__);
+  table_.AddProcess(10, "named");
+  expect_change(__LINE__);
+  EXPECT_EQ(Info(1).name, "named");
+  table_.AddThread(10, 11, "named");
+  expect_change(__LINE__);
+  EXPECT_EQ(Info(2).name, "named");
+  table_.SetCounter(table_.IndexOf(3));
+  expect_change(__LINE__);
+  EXPECT_TRUE(Info(3).is_counter);
+  EXPECT_FALSE(Info(3).is_incremental);
+  EXPECT_EQ(Info(3).multiplier, 1);
+  // These change nothing.
+  table_.SetCounter(table_.IndexOf(3));
+  table_.AddProcess(10, "");
+  DescribeOther(6, 0, "new");
+  EXPECT_EQ(table_.version(), version);
+}
+
+TEST_F(TrackTableTest, TracksThatTheReaderMakes) {
+  const auto thread = table_.uuid(table_.IndexOfThread(10, 11));
+  EXPECT_EQ(table_.uuid(table_.IndexOfThread(10, 11)), thread);
+  EXPECT_NE(table_.uuid(table_.IndexOfThread(10, 12)), thread);
+  EXPECT_NE(table_.uuid(table_.IndexOfThread(11, 11)), thread);
+  EXPECT_EQ(Info(thread).pid, 10);
+  EXPECT_EQ(Info(thread).tid, 11);
+  table_.AddProcess(10, "shop");
+  const uint64_t process = Info(thread).parent;
+  EXPECT_EQ(Info(process).name, "shop");
+  EXPECT_EQ(Info(process).pid, 10);
+  const auto sequence = table_.IndexOfSequence(7);
+  EXPECT_EQ(table_.IndexOfSequence(7), sequence);
+  EXPECT_NE(table_.IndexOfSequence(8), sequence);
+  EXPECT_FALSE(table_.Find(table_.uuid(sequence)));
+  const auto made = [&](uint64_t id, uint64_t parent) {
+    return table_.IndexOfMade(id, texts_.Intern("made"), parent);
+  };
+  const auto first = made(1, 5);
+  EXPECT_EQ(made(1, 5), first);
+  EXPECT_NE(made(2, 5), first);
+  EXPECT_NE(made(1, 6), first);
+  EXPECT_NE(made(5, 1), first);
+  EXPECT_EQ(Info(table_.uuid(first)).name, "made");
+  EXPECT_EQ(Info(table_.uuid(first)).parent, 5u);
+  // A description of the thread's process replaces the one that was made.
+  DescribeProcess(1, 10, "");
+  EXPECT_EQ(Info(thread).parent, 1u);
 }
 
 TEST_F(TrackTableTest, SiblingsThatAreShownAsOne) {

@@ -10,7 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "protozero/testing/trace_matchers.h"
 #include "protozero/tracing/local_trace.h"
 #include "test/tracing/track_event/trace_reader.h"
 
@@ -24,6 +26,11 @@ PERFETTO_TRACK_EVENT_STATIC_STORAGE();
 namespace perfetto_macros {
 namespace {
 
+using protozero::trace_testing::Exactly;
+using protozero::trace_testing::Never;
+using protozero::trace_testing::Record;
+using protozero::trace_testing::RecordedTrace;
+
 int g_evaluations = 0;
 int Evaluate() {
   return ++g_evaluations;
@@ -31,10 +38,9 @@ int Evaluate() {
 
 // Returns the trace of |code|.
 template <typename Code>
-ReadTrace Trace(Code code, const std::string& categories = "") {
+ReadTrace Trace(Code code) {
   std::string bytes;
   protozero::LocalTrace::Options options;
-  options.categories = categories;
   options.sink = [&](const uint8_t* data, size_t size) {
     bytes.append(reinterpret_cast<const char*>(data), size);
     return true;
@@ -178,18 +184,15 @@ TEST(PerfettoMacrosTest, CategoriesAreChosen) {
   };
   code();
   EXPECT_EQ(g_evaluations, 0);
-  ReadTrace read = Trace(code);
+  EXPECT_THAT(Record(code), Never("slow"));
   EXPECT_EQ(g_evaluations, 1);
-  EXPECT_EQ(read.Named("slow").size(), 0u);
-  read = Trace(
-      [&] {
-        EXPECT_FALSE(TRACE_EVENT_CATEGORY_ENABLED("pm"));
-        EXPECT_TRUE(TRACE_EVENT_CATEGORY_ENABLED("pm.slow"));
-        code();
-      },
-      "pm.slow");
-  EXPECT_EQ(read.Named("plain").size(), 0u);
-  EXPECT_EQ(read.Named("slow").size(), 1u);
+  const RecordedTrace slow = Record({"pm.slow"}, [&] {
+    EXPECT_FALSE(TRACE_EVENT_CATEGORY_ENABLED("pm"));
+    EXPECT_TRUE(TRACE_EVENT_CATEGORY_ENABLED("pm.slow"));
+    code();
+  });
+  EXPECT_THAT(slow, Never("plain"));
+  EXPECT_THAT(slow, Exactly(1, "slow"));
 }
 
 }  // namespace

@@ -400,14 +400,17 @@ TEST_P(TaskModelTest, NothingIsLost) {
 
 TEST_P(TaskModelTest, SessionsBeginAndEndInTheMiddle) {
   TaskModel model(GetParam());
-  std::string all, bytes[4];
+  std::string all;
+  std::vector<std::string> bytes(40);
   // The program may know which task runs, or not.
   auto outer =
       GetParam() % 2 == 0 ? RecordTasks(RecordKind::kAll, &all) : nullptr;
   std::thread sessions([&] {
-    for (std::string& session : bytes) {
-      auto trace = RecordTasks(RecordKind::kBeginsInTheMiddle, &session);
-      std::this_thread::sleep_for(std::chrono::milliseconds(8));
+    // A few are long; many are over within a switch.
+    for (size_t i = 0; i < bytes.size(); ++i) {
+      auto trace = RecordTasks(RecordKind::kBeginsInTheMiddle, &bytes[i]);
+      std::this_thread::sleep_for(
+          std::chrono::microseconds(i % 10 == 0 ? 8000 : 50));
       EXPECT_TRUE(trace->Stop()) << trace->error();
     }
   });

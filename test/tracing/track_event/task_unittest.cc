@@ -326,6 +326,7 @@ TEST_F(TaskTest, ASignalHandlerMayTakeSteps) {
   const Task task = Task::Spawn(PROTOZERO_TASK_SITE("handled"));
   SwitchTask(task);
   g_task = task.number();
+  g_num_handled = 0;
   signal(SIGALRM, [](int) {
     ++g_num_handled;
     Task::FromNumber(g_task).Wake();
@@ -391,15 +392,15 @@ TEST(TraceParentTest, AnythingElseIsNone) {
   }
 }
 
-struct ReadSlice {
+struct SliceOfTask {
   std::string name;
   std::string args;
   uint64_t track;
   bool is_finished;
 };
 
-std::vector<ReadSlice> SlicesOf(const std::string& bytes) {
-  std::vector<ReadSlice> slices;
+std::vector<SliceOfTask> SlicesOf(const std::string& bytes) {
+  std::vector<SliceOfTask> slices;
   pztrace::TimelineReader::Callbacks callbacks;
   callbacks.reads_details = true;
   callbacks.on_slice = [&](const pztrace::Slice& slice) {
@@ -417,7 +418,7 @@ std::vector<ReadSlice> SlicesOf(const std::string& bytes) {
 
 class AsyncSliceTest : public TaskTest {
  protected:
-  std::vector<ReadSlice> StopAndReadSlices() {
+  std::vector<SliceOfTask> StopAndReadSlices() {
     EXPECT_TRUE(trace_->Stop()) << trace_->error();
     trace_.reset();
     EXPECT_EQ(Read(bytes_).errors, std::vector<std::string>());
@@ -437,11 +438,11 @@ TEST_F(AsyncSliceTest, EndsOnAnotherThreadAndOutOfOrder) {
   b = PROTOZERO_TRACE_ASYNC_SLICE("te", protozero::DynamicString("c"));
   b.End();
   b.End();
-  const std::vector<ReadSlice> slices = StopAndReadSlices();
+  const std::vector<SliceOfTask> slices = StopAndReadSlices();
   ASSERT_EQ(slices.size(), 3u);
   std::set<uint64_t> tracks;
   std::set<std::string> names;
-  for (const ReadSlice& slice : slices) {
+  for (const SliceOfTask& slice : slices) {
     tracks.insert(slice.track);
     names.insert(slice.name + slice.args);
   }

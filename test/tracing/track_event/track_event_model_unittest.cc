@@ -44,8 +44,11 @@ class Thread {
 
  private:
   uint64_t Number() { return random_() >> (random_() % 64); }
+  size_t NumberBelow(uint64_t limit) {
+    return static_cast<size_t>(random_() % limit);
+  }
   std::string Text() {
-    return std::string(random_() % (random_() % 50 == 0 ? 20000 : 30), 'x');
+    return std::string(NumberBelow(random_() % 50 == 0 ? 20000 : 30), 'x');
   }
   void End() {
     --depth_;
@@ -96,7 +99,7 @@ class Thread {
         events_.push_back("3 on a track n=" + std::to_string(n) + "u");
         break;
       case 8: {
-        const std::vector<uint64_t> numbers(random_() % 40, n);
+        const std::vector<uint64_t> numbers(NumberBelow(40), n);
         PROTOZERO_TRACE_EVENT_INSTANT("model", "list", "list", numbers);
         std::string list;
         for (size_t i = 0; i < numbers.size(); ++i)
@@ -108,12 +111,13 @@ class Thread {
         // The text of these values is the same in any form.
         const double number = static_cast<double>(n % 1000) / 8;
         const bool flag = n % 2 == 0;
-        const void* const pointer = reinterpret_cast<const void*>(n | 1);
+        const uintptr_t address = static_cast<uintptr_t>(n) | 1;
+        const void* const pointer = reinterpret_cast<const void*>(address);
         PROTOZERO_TRACE_EVENT_INSTANT("model", "kinds", "d", number, "b", flag,
                                       "p", pointer);
         char text[100];
-        snprintf(text, sizeof(text), "3 kinds d=%g b=%s p=0x%" PRIx64, number,
-                 flag ? "true" : "false", n | 1);
+        snprintf(text, sizeof(text), "3 kinds d=%g b=%s p=0x%" PRIxPTR, number,
+                 flag ? "true" : "false", address);
         events_.push_back(text);
         break;
       }

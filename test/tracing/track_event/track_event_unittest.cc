@@ -1,6 +1,7 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
 #include "protozero/tracing/track_event.h"
+#include "protozero/testing/trace_matchers.h"
 
 #include <errno.h>
 #include <linux/filter.h>
@@ -25,6 +26,7 @@
 #include <utility>
 #include <vector>
 
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "protozero/proto_decoder.h"
 #include "protozero/scattered_heap_buffer.h"
@@ -60,6 +62,8 @@ using protozero::LocalTrace;
 using protozero::TerminatingFlow;
 using protozero::TraceValue;
 using protozero::Track;
+using protozero::trace_testing::Exactly;
+using protozero::trace_testing::Record;
 using Event = protozero::trace::TrackEvent;
 
 // A session whose trace is kept in memory.
@@ -706,15 +710,15 @@ struct TracesWhenDestroyed {
 };
 
 TEST(TrackEventTest, DestructorsOfThreadLocalsTrace) {
-  Session session;
-  std::thread([] {
+  const auto work = [] {
     thread_local TracesWhenDestroyed before;
     (void)&before;
     PROTOZERO_TRACE_EVENT_INSTANT("te", "alive");
     thread_local TracesWhenDestroyed after;
     (void)&after;
-  }).join();
-  EXPECT_EQ(session.Finish().Named("destroyed").size(), 2u);
+  };
+  EXPECT_THAT(Record([&] { std::thread(work).join(); }),
+              Exactly(2, "destroyed"));
 }
 
 TEST(TrackEventTest, ARingBufferThatHasWrappedIsUnderstood) {
@@ -736,6 +740,45 @@ TEST(TrackEventTest, ARingBufferThatHasWrappedIsUnderstood) {
   EXPECT_LT(first.size(), size_t{kEvents});
   EXPECT_EQ(first.back().args,
             std::vector<std::string>{"number=" + std::to_string(kEvents - 1)});
+}
+
+// The number of times that sequences begin anew in a ring of that size, which
+// gets a megabyte, with |num_idle| threads that have written once.
+int ClearsInRing(size_t buffer_size, int num_idle) {
+  LocalTrace::Options options;
+  options.fill_policy = protozero::BufferFillPolicy::kRingBuffer;
+  options.buffer_size = buffer_size;
+  options.exhausted_policy = protozero::BufferExhaustedPolicy::kStall;
+  Session session(std::move(options));
+  std::mutex lock;
+  std::vector<std::thread> idle;
+  std::atomic<int> num_begun{0};
+  {
+    const std::lock_guard<std::mutex> hold(lock);
+    for (int i = 0; i < num_idle; ++i) {
+      idle.emplace_back([&] {
+        PROTOZERO_TRACE_EVENT_INSTANT("te", "idle");
+        ++num_begun;
+        const std::lock_guard<std::mutex> wait(lock);
+      });
+    }
+    while (num_begun != num_idle)
+      std::this_thread::yield();
+    for (int i = 0; i < 70000; ++i)
+      PROTOZERO_TRACE_EVENT_INSTANT("te", "event", "number", i);
+  }
+  for (std::thread& thread : idle)
+    thread.join();
+  return session.Finish().num_clears - num_idle;
+}
+
+TEST(TrackEventTest, SequencesBeginAnewAsTheRingAndItsWritersNeedIt) {
+  constexpr size_t kLarge = 1 << 30;
+  // These are about 80 chunks.
+  EXPECT_LE(ClearsInRing(kLarge, 0), 10);
+  EXPECT_LE(ClearsInRing(kLarge, 4), 10);
+  // A hundredth of this ring is less than a chunk for each writer.
+  EXPECT_GE(ClearsInRing(8 << 20, 4), 50);
 }
 
 TEST(TrackEventTest, AfterALossEventsAreUnderstood) {

@@ -133,8 +133,9 @@ class AsioSites {
                                       std::atomic<Site*>* slot) {
     Site* const site = new (std::nothrow) Site(key);
     Site* before = nullptr;
-    if (site == nullptr || slot->compare_exchange_strong(
-                               before, site, std::memory_order_acq_rel)) {
+    if (site == nullptr ||
+        slot->compare_exchange_strong(before, site, std::memory_order_release,
+                                      std::memory_order_acquire)) {
       return site;
     }
     delete site;

@@ -58,7 +58,6 @@ class PatchPool {
       patch->is_in_use.store(true, std::memory_order_relaxed);
       memset(patch->size_field, 0, sizeof(patch->size_field));
       patch->is_void = false;
-      patch->next = nullptr;
       return patch;
     }
     return nullptr;

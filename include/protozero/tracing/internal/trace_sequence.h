@@ -32,9 +32,9 @@ namespace internal PROTOZERO_HIDDEN {
 // A set of ids.
 class IdSet {
  public:
-  bool Has(size_t id) const { return (words_[id / 64] >> (id % 64)) & 1; }
+  bool Has(uint64_t id) const { return (words_[id / 64] >> (id % 64)) & 1; }
   // Adds an id. Returns whether it was new.
-  bool Add(size_t id) {
+  bool Add(uint64_t id) {
     const bool is_new = !Has(id);
     words_[id / 64] |= uint64_t{1} << (id % 64);
     return is_new;
@@ -125,8 +125,9 @@ class TraceSequence final : public TraceContextState {
   bool filters_args = false;
   bool filters_dynamic_names = false;
   // The number of chunks after which the sequence begins anew: a ring buffer
-  // forgets the chunks with the descriptions.
-  ChunkID max_chunks = 16;
+  // forgets the chunks with the descriptions. See
+  // TraceContext::MaxChunksOfSequence().
+  ChunkID max_chunks = TraceContext::kMaxChunksOfSequence;
   ChunkID first_chunk = 0;
   // The value of TraceWriter::loss_generation() when it began anew.
   uint32_t loss_generation = 0;

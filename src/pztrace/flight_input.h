@@ -1,0 +1,76 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef SRC_PZTRACE_FLIGHT_INPUT_H_
+#define SRC_PZTRACE_FLIGHT_INPUT_H_
+
+#include <stdint.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "protozero/tracing/trace_stats.h"
+#include "src/tracing/local/flight_reader.h"
+
+namespace pztrace {
+
+// The recording of a flight recorder: the bytes of its file, which may change
+// meanwhile, or of its memory in the core dump of a process. Or the files of
+// several programs in a folder, see FlightFolder.
+class FlightInput {
+ public:
+  // A program, and its packets by what became of them.
+  struct Program {
+    int32_t pid;
+    protozero::TraceBufferStats stats;
+  };
+
+  // Reads |path|; "-" is the standard input, which has to be a file, too.
+  // Returns false, and has printed why, if there is no recording.
+  bool Open(const std::string& path);
+  // Passes a trace of it to |write|. Returns false if that has, or if there is
+  // no memory. Prints which programs are missing because their files are
+  // damaged. REQUIRES: Open() has returned true; called once.
+  bool WriteTrace(const protozero::FlightReader::Write& write);
+
+  // Return the programs in the trace, after WriteTrace(), and their sums.
+  const std::vector<Program>& programs() const { return programs_; }
+  protozero::TraceStats Stats() const;
+
+ private:
+  // The bytes of a file, and their reader.
+  struct File {
+    std::unique_ptr<uint64_t[]> bytes;
+    protozero::FlightReader reader;
+  };
+
+  // Reads a file or a core dump. Returns false on failure, with the reason in
+  // |error|.
+  static bool ReadFile(int fd, uint64_t size, File* file, std::string* error);
+  // Reads the recording that begins at |offset|, and may have |max_size| bytes.
+  static bool Read(int fd,
+                   uint64_t offset,
+                   uint64_t max_size,
+                   File* file,
+                   std::string* error);
+  static bool ReadCore(int fd,
+                       uint64_t file_size,
+                       File* file,
+                       std::string* error);
+  bool WriteProgram(protozero::FlightReader* reader,
+                    uint32_t uid,
+                    int32_t pid,
+                    const protozero::FlightReader::Write& write);
+  bool WriteFolder(const protozero::FlightReader::Write& write);
+
+  // The folder; empty if the recording is a file.
+  std::string folder_;
+  // That file, or the one of the folder's recorder.
+  File file_;
+  uint32_t last_sequence_id_ = 0;
+  std::vector<Program> programs_;
+};
+
+}  // namespace pztrace
+
+#endif  // SRC_PZTRACE_FLIGHT_INPUT_H_

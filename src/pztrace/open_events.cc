@@ -1,0 +1,113 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include "src/pztrace/open_events.h"
+
+#include <stddef.h>
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "src/pztrace/completeness.h"
+#include "src/pztrace/shown_name.h"
+#include "src/pztrace/task_summary.h"
+#include "src/pztrace/track_info.h"
+
+namespace pztrace {
+
+namespace {
+
+// The most lines of each kind.
+constexpr size_t kMaxOpenLines = 20;
+
+void AddLimited(std::string heading,
+                std::vector<std::string> list,
+                std::vector<std::string>* lines) {
+  if (list.empty())
+    return;
+  lines->push_back(std::move(heading));
+  for (size_t i = 0; i < std::min(list.size(), kMaxOpenLines); ++i)
+    lines->push_back("  " + list[i]);
+  if (list.size() > kMaxOpenLines) {
+    lines->push_back("  and " + std::to_string(list.size() - kMaxOpenLines) +
+                     " more");
+  }
+}
+
+}  // namespace
+
+TimelineReader::Callbacks OpenEvents::MakeCallbacks() {
+  TimelineReader::Callbacks callbacks;
+  callbacks.on_unfinished = [this](const Slice& slice) {
+    slices_.push_back({slice.track, slice.begin_ns, slice.text->name});
+  };
+  callbacks.on_task_step = [this](const TaskStep& step) { tasks_.Add(step); };
+  return callbacks;
+}
+
+std::vector<std::string> OpenEvents::Finish() {
+  reader_.Finish();
+  tasks_.Finish(reader_.last_ns());
+  std::vector<std::string> lines;
+  AddSlices(&lines);
+  AddTasks(&lines);
+  return lines;
+}
+
+void OpenEvents::AddSlices(std::vector<std::string>* lines) {
+  std::stable_sort(slices_.begin(), slices_.end(),
+                   [](const OpenSlice& a, const OpenSlice& b) {
+                     return std::tie(a.track, a.begin_ns) <
+                            std::tie(b.track, b.begin_ns);
+                   });
+  // A line for each track: its slices from the outermost one.
+  std::vector<std::string> tracks;
+  for (size_t i = 0; i < slices_.size(); ++i) {
+    const OpenSlice& slice = slices_[i];
+    if (i == 0 || slice.track != slices_[i - 1].track) {
+      tracks.push_back(Escaped(LabelOf(InfoOf(slice.track, reader_.tracks()))) +
+                       ": ");
+    } else {
+      tracks.back() += " > ";
+    }
+    tracks.back() += ShownName(slice.name);
+  }
+  AddLimited(CountOf(slices_.size(), "slice") + " had not ended:",
+             std::move(tracks), lines);
+}
+
+void OpenEvents::AddTasks(std::vector<std::string>* lines) {
+  using State = TaskTimeline::State;
+  std::vector<std::string> open;
+  for (uint32_t i = 0; i < tasks_.tasks().size(); ++i) {
+    const TaskTimeline::Task& task = tasks_.tasks()[i];
+    if (task.last_part == kNoIndex)
+      continue;
+    const TaskTimeline::Part& part = tasks_.parts()[task.last_part];
+    std::string state;
+    switch (part.state()) {
+      case State::kEnded:
+        continue;
+      case State::kUnknown:
+        break;
+      case State::kReady:
+        state = ", ready";
+        break;
+      case State::kRunning: {
+        const uint64_t track = tasks_.threads()[part.thread].track;
+        state = ", running on " + LabelOf(InfoOf(track, reader_.tracks()));
+        break;
+      }
+      case State::kWaiting:
+        state = ", waiting";
+        if (part.other != kNoIndex)
+          state += " at " + PlaceText(tasks_, part.other);
+        break;
+    }
+    open.push_back(ShownName(TaskText(tasks_, i)) + Escaped(state));
+  }
+  const std::string heading = CountOf(open.size(), "task") + " had not ended:";
+  AddLimited(heading, std::move(open), lines);
+}
+
+}  // namespace pztrace

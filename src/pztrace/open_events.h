@@ -1,0 +1,50 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef SRC_PZTRACE_OPEN_EVENTS_H_
+#define SRC_PZTRACE_OPEN_EVENTS_H_
+
+#include <stdint.h>
+
+#include <string>
+#include <vector>
+
+#include "protozero/const_bytes.h"
+#include "src/pztrace/task_timeline.h"
+#include "src/pztrace/timeline_reader.h"
+
+namespace pztrace {
+
+// Finds the slices and tasks of a trace that have not ended: there the program
+// was when it was killed.
+class OpenEvents {
+ public:
+  OpenEvents() : reader_(MakeCallbacks()) {}
+
+  // Reads a part of a trace: whole packets.
+  void Read(protozero::ConstBytes packets) { reader_.Read(packets); }
+  // Returns lines to print, after the last part. Call it once.
+  std::vector<std::string> Finish();
+  // Returns the time from the first event to the last one, after Finish().
+  uint64_t duration_ns() const {
+    return reader_.last_ns() - reader_.first_ns();
+  }
+
+ private:
+  struct OpenSlice {
+    uint64_t track;
+    uint64_t begin_ns;
+    std::string name;
+  };
+
+  TimelineReader::Callbacks MakeCallbacks();
+  void AddSlices(std::vector<std::string>* lines);
+  void AddTasks(std::vector<std::string>* lines);
+
+  std::vector<OpenSlice> slices_;
+  TaskTimeline tasks_;
+  TimelineReader reader_;
+};
+
+}  // namespace pztrace
+
+#endif  // SRC_PZTRACE_OPEN_EVENTS_H_

@@ -1,0 +1,172 @@
+#!/usr/bin/env python3
+# Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+"""`pztrace recover` finds all that a killed program has finished. Runs in the build
+directory. `recover_test.py --kills 1000` takes its time."""
+
+import csv
+import io
+import json
+import pathlib
+import random
+import re
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / 'test' / 'testing'))
+from cases import run_cases  # pylint: disable=wrong-import-position
+
+TRACER = pathlib.Path.cwd() / 'flight_tracer'
+PZTRACE = pathlib.Path.cwd() / 'pztrace'
+KILLS = 6
+
+
+class RecoverTest(unittest.TestCase):
+
+  def setUp(self):
+    folder = tempfile.TemporaryDirectory()
+    self.addCleanup(folder.cleanup)
+    self.folder = pathlib.Path(folder.name)
+    self.recording = self.folder / 'recording'
+    self.trace = self.folder / 'trace.pftrace'
+
+  def run_pztrace(self, *args):
+    """The exit code, output and error."""
+    result = subprocess.run([PZTRACE, *args], stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE, check=False)
+    return result.returncode, result.stdout.decode(), result.stderr.decode()
+
+  def recover(self):
+    """Makes the trace. Returns what is said of it."""
+    code, output, error = self.run_pztrace('recover', '-o', self.trace, self.recording)
+    self.assertEqual((code, output), (0, ''), error)
+    return error
+
+  def events(self):
+    """The numbers of the events of each thread, in their order."""
+    code, output, error = self.run_pztrace('export', '--instants', self.trace)
+    self.assertEqual(code, 0, error)
+    threads = {}
+    for row in csv.DictReader(io.StringIO(output)):
+      self.assertEqual((row['name'], row['category']), ('event', 'app'))
+      args = json.loads(row['args'])
+      threads.setdefault(args['thread'], []).append(args['number'])
+    return threads
+
+  def test_all_is_there_after_a_kill(self):
+    result = subprocess.run([TRACER, self.recording, '1000000', '2', '5000'], check=False)
+    self.assertEqual(result.returncode, -signal.SIGKILL)
+    error = self.recover()
+    self.assertRegex(
+        error, r'\A\d+ packets of 2 threads of process \d+\n[\d.]+ [mu]?s: nothing lost\n'
+        r'2 slices had not ended:\n  flight_tracer \d+: work\n'
+        r'  flight_tracer \d+: work\n\Z')
+    self.assertEqual(self.events(), {0: list(range(5000)), 1: list(range(5000))})
+    # The place where the program was.
+    code, output, _ = self.run_pztrace('export', '--slices', '--unfinished', self.trace)
+    self.assertEqual(code, 0)
+    self.assertEqual([row['name'] for row in csv.DictReader(io.StringIO(output))],
+                     ['work', 'work'])
+
+  def test_without_some_strings(self):
+    subprocess.run([TRACER, self.recording, '1000000', '1', '100'], check=False)
+    self.recover()
+    self.assertIn(b'flight_tracer', self.trace.read_bytes())
+    code, _, error = self.run_pztrace('recover', '-o', self.trace, '--hash-strings',
+                                      'work', '--drop-strings', 'flight', self.recording)
+    self.assertEqual(code, 0, error)
+    self.assertEqual(self.events(), {0: list(range(100))})
+    for text in 'work', 'flight':
+      self.assertNotIn(text.encode(), self.trace.read_bytes())
+      self.assertNotIn(text, error)
+
+  def test_the_last_events_are_there_after_wraps(self):
+    result = subprocess.run([TRACER, self.recording, '256000', '2',
+                             '100000'], check=False)
+    self.assertEqual(result.returncode, -signal.SIGKILL)
+    error = self.recover()
+    overwritten = int(re.search(r'(\d+) packets lost: \1 overwritten', error)[1])
+    left = 0
+    for numbers in self.events().values():
+      self.assertGreater(len(numbers), 1000)
+      self.assertEqual(numbers, list(range(100000 - len(numbers), 100000)))
+      left += len(numbers)
+    # Packets that are not events describe threads and names.
+    read = int(re.match(r'(\d+) packets', error)[1])
+    self.assertGreaterEqual(overwritten + read, 200000)
+    self.assertLess(read - left, left * 0.05)
+
+  def test_recovers_while_the_program_runs(self):
+    with subprocess.Popen([TRACER, self.recording, '256000', '3']) as process:
+      while not self.recording.exists():
+        time.sleep(0.001)
+      counts = pathlib.Path(str(self.recording) + '.count')
+      while min(struct.unpack('3q', counts.read_bytes())) < 20000:
+        time.sleep(0.01)
+      for _ in range(5):
+        before = struct.unpack('3q', counts.read_bytes())
+        self.recover()
+        for thread, numbers in self.events().items():
+          self.assertEqual(sorted(set(numbers)), numbers)
+          self.assertGreaterEqual(numbers[-1] + 1, before[thread])
+      process.kill()
+
+  def test_reads_a_core_dump(self):
+    subprocess.run([TRACER, self.recording, '100000', '1', '500'], check=False)
+    memory = self.recording.read_bytes()
+    # Two segments; the second one is the recorder's.
+    elf = b'\x7fELF\2\1\1' + bytes(9) + struct.pack(
+        '<HHIQQQIHHHHHH', 4, 62, 1, 0, 64, 0, 0, 64, 56, 2, 0, 0, 0)
+    segments = b''.join(
+        struct.pack('<IIQQQQQQ', 1, 6, offset, 0, 0, size, size, 4096)
+        for offset, size in ((4096, 4096), (8192, len(memory))))
+    core = (elf + segments).ljust(4096, b'\0') + b'x' * 4096
+    self.recording.write_bytes(core + memory)
+    self.recover()
+    self.assertEqual(self.events(), {0: list(range(500))})
+    for content in (core, core[:100], core + memory[:-1], elf):
+      self.recording.write_bytes(content)
+      code, _, error = self.run_pztrace('recover', '-o', self.trace, self.recording)
+      self.assertEqual(code, 1, error)
+      self.assertIn('a core dump without a flight recorder', error)
+
+  def test_random_kills(self):
+    for seed in range(KILLS):
+      with self.subTest(seed=seed):
+        with subprocess.Popen([TRACER, self.recording, str(2 << 20), '3']) as process:
+          while not self.recording.exists():
+            time.sleep(0.001)
+          time.sleep(random.Random(seed).random() * 0.3)
+          process.kill()
+        counts = struct.unpack('3q', pathlib.Path(str(self.recording) +
+                                                  '.count').read_bytes())
+        self.recover()
+        events = self.events()
+        for thread, count in enumerate(counts):
+          numbers = events.get(thread, [])
+          last = numbers[-1] + 1 if numbers else 0
+          self.assertIn(last, (count, count + 1))
+          self.assertEqual(numbers, list(range(last - len(numbers), last)))
+        for path in self.folder.iterdir():
+          path.unlink()
+
+  def test_other_files_are_refused(self):
+    for content, reason in ((b'', 'no file of a flight recorder'),
+                            (b'x' * 5000, 'no file of a flight recorder')):
+      self.recording.write_bytes(content)
+      code, output, error = self.run_pztrace('recover', '-o', self.trace, self.recording)
+      self.assertEqual((code, output), (1, ''))
+      self.assertEqual(error, 'pztrace: %s: %s\n' % (self.recording, reason))
+      self.assertFalse(self.trace.exists())
+
+
+if __name__ == '__main__':
+  if len(sys.argv) > 2 and sys.argv[1] == '--kills':
+    KILLS = int(sys.argv[2])
+    del sys.argv[1:3]
+  sys.exit(run_cases())

@@ -1,0 +1,220 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include "src/pztrace/run_comparison.h"
+
+#include <math.h>
+#include <stddef.h>
+
+#include <algorithm>
+#include <random>
+#include <vector>
+
+#include "gtest/gtest.h"
+
+namespace pztrace {
+namespace {
+
+using Values = std::vector<double>;
+
+// Makes the numbers of runs.
+class Runs {
+ public:
+  // Returns times that have a long tail, as if a run in ten met a neighbour.
+  double SkewedTime() {
+    const double time = exp(0.3 * normal_(random_));
+    return uniform_(random_) < 0.1 ? 3 * time : time;
+  }
+  // Returns a factor of 1 on average, which differs by |deviation|, and is more
+  // often a little below 1 than far above.
+  double SkewedFactor(double deviation) {
+    return 1 + deviation * (-log(1 - uniform_(random_)) - 1);
+  }
+
+ private:
+  std::mt19937 random_{1};
+  std::normal_distribution<double> normal_{0, 1};
+  std::uniform_real_distribution<double> uniform_{0, 1};
+};
+
+bool IsAlarm(const Change& change) {
+  return change.interval && change.interval->excludes(0);
+}
+
+std::vector<const Change*> PointersTo(const std::vector<Change>& changes) {
+  std::vector<const Change*> pointers;
+  for (const Change& change : changes)
+    pointers.push_back(&change);
+  return pointers;
+}
+
+TEST(RunComparerTest, OneRunOfEachSideHasNoInterval) {
+  const Change change = RunComparer().Compare({10}, {30});
+  EXPECT_EQ(change.difference, 20);
+  EXPECT_EQ(change.factor, 3);
+  EXPECT_FALSE(change.interval);
+  EXPECT_FALSE(change.factor_interval);
+  EXPECT_EQ(change.p_value, 1);
+  EXPECT_EQ(change.LeastDifference(), 0);
+}
+
+TEST(RunComparerTest, FourRunsOfEachSideHaveOne) {
+  RunComparer comparer;
+  EXPECT_EQ(comparer.MinRuns(), 4u);
+  // Two of the 70 splits of eight runs are as extreme as this one, so the
+  // interval has all differences.
+  const Change change = comparer.Compare({4, 2, 3, 1}, {13, 14, 12, 15});
+  EXPECT_NEAR(change.p_value, 2.0 / 70, 1e-12);
+  ASSERT_TRUE(change.interval);
+  EXPECT_EQ(change.interval->low, 8);
+  EXPECT_EQ(change.interval->high, 14);
+  EXPECT_EQ(change.difference, 11);
+  EXPECT_EQ(change.LeastDifference(), 8);
+  EXPECT_EQ(change.factor_interval->low, 3);
+  EXPECT_EQ(change.factor_interval->high, 15);
+
+  EXPECT_FALSE(comparer.Compare({1, 2, 3}, {11, 12, 13}).interval);
+  EXPECT_TRUE(comparer.Compare({1, 2, 3}, {11, 12, 13, 14, 15}).interval);
+}
+
+TEST(RunComparerTest, KnowsTheTablesOfTheRankSum) {
+  // The critical value of 5 % is 23 of the 100 pairs for ten runs a side, so
+  // the interval leaves out 23 pairs at each end.
+  Values before(10);
+  Values after(10);
+  for (size_t i = 0; i < 10; ++i) {
+    before[i] = static_cast<double>(10 * i);
+    after[i] = 1000 + static_cast<double>(i);
+  }
+  Values differences;
+  for (const double old : before) {
+    for (const double now : after)
+      differences.push_back(now - old);
+  }
+  std::sort(differences.begin(), differences.end());
+  const Change change = RunComparer().Compare(before, after);
+  ASSERT_TRUE(change.interval);
+  EXPECT_EQ(change.interval->low, differences[23]);
+  EXPECT_EQ(change.interval->high, differences[99 - 23]);
+  // Without a factor, since a run before has nothing.
+  EXPECT_FALSE(change.factor);
+  EXPECT_FALSE(change.factor_interval);
+}
+
+TEST(RunComparerTest, EqualRunsAreNoChange) {
+  const Change change = RunComparer().Compare(Values(10, 7), Values(10, 7));
+  ASSERT_TRUE(change.interval);
+  EXPECT_EQ(change.interval->low, 0);
+  EXPECT_EQ(change.interval->high, 0);
+  EXPECT_FALSE(IsAlarm(change));
+  EXPECT_EQ(change.p_value, 1);
+}
+
+TEST(RunComparerTest, ManyRunsHaveProbabilities) {
+  Values before;
+  for (int i = 0; i < 400; ++i)
+    before.push_back(i);
+  const Change change = RunComparer().Compare(before, before);
+  EXPECT_EQ(change.p_value, 1);
+  ASSERT_TRUE(change.interval);
+  EXPECT_FALSE(IsAlarm(change));
+  // The normal distribution would give 0 -+ 16 for these evenly spread ones.
+  EXPECT_NEAR(change.interval->high, 16, 3);
+}
+
+TEST(RunComparerTest, UnchangedRunsGiveNoMoreAlarmsThanPromised) {
+#ifdef NDEBUG
+  constexpr int kComparisons = 1000;
+#else
+  constexpr int kComparisons = 200;
+#endif
+  constexpr size_t kFunctions = 40;
+  for (const size_t num_runs : {size_t{4}, size_t{5}, size_t{10}}) {
+    Runs runs;
+    RunComparer comparer;
+    int alarms = 0;
+    int comparisons_that_stand_out = 0;
+    for (int i = 0; i < kComparisons; ++i) {
+      std::vector<Values> before(kFunctions);
+      std::vector<Values> after(kFunctions);
+      for (auto* side : {&before, &after}) {
+        for (size_t run = 0; run < num_runs; ++run) {
+          // The luck of a run is that of all its functions.
+          const double luck = runs.SkewedTime();
+          for (Values& values : *side)
+            values.push_back(luck * runs.SkewedTime());
+        }
+      }
+      std::vector<Change> changes;
+      for (size_t f = 0; f < kFunctions; ++f) {
+        changes.push_back(comparer.Compare(before[f], after[f]));
+        alarms += IsAlarm(changes.back());
+        EXPECT_EQ(IsAlarm(changes.back()),
+                  changes.back().factor_interval->excludes(1));
+      }
+      bool stands_out = false;
+      for (const bool one : RunComparer::StandOut(PointersTo(changes)))
+        stands_out |= one;
+      comparisons_that_stand_out += stands_out;
+    }
+    EXPECT_LE(alarms, 0.05 * kComparisons * kFunctions) << num_runs;
+    // Fewer would mean that the intervals are wider than they need to be.
+    EXPECT_GE(alarms, 0.02 * kComparisons * kFunctions) << num_runs;
+    EXPECT_LE(comparisons_that_stand_out, 0.05 * kComparisons) << num_runs;
+  }
+}
+
+TEST(RunComparerTest, FindsThreePercentInOneFunctionOfAHundred) {
+  constexpr int kComparisons = 100;
+  constexpr size_t kRuns = 10;
+  constexpr size_t kFunctions = 100;
+  constexpr size_t kChanged = 42;
+  Runs runs;
+  RunComparer comparer;
+  int found = 0;
+  int first = 0;
+  int stood_out = 0;
+  int with_others = 0;
+  int covered = 0;
+  for (int i = 0; i < kComparisons; ++i) {
+    std::vector<Values> before(kFunctions);
+    std::vector<Values> after(kFunctions);
+    for (auto* side : {&before, &after}) {
+      for (size_t run = 0; run < kRuns; ++run) {
+        // Both together make the times of runs differ by 1.1 %.
+        const double luck = runs.SkewedFactor(0.005);
+        for (size_t f = 0; f < kFunctions; ++f) {
+          const bool is_changed = side == &after && f == kChanged;
+          (*side)[f].push_back(luck * runs.SkewedFactor(0.01) *
+                               (is_changed ? 1.03 : 1));
+        }
+      }
+    }
+    std::vector<Change> changes;
+    for (size_t f = 0; f < kFunctions; ++f)
+      changes.push_back(comparer.Compare(before[f], after[f]));
+    const std::vector<bool> stand_out =
+        RunComparer::StandOut(PointersTo(changes));
+    bool others_stand_out = false;
+    bool is_first = true;
+    for (size_t f = 0; f < kFunctions; ++f) {
+      if (f == kChanged)
+        continue;
+      others_stand_out |= stand_out[f];
+      is_first &=
+          changes[f].LeastDifference() < changes[kChanged].LeastDifference();
+    }
+    found += IsAlarm(changes[kChanged]);
+    first += is_first;
+    stood_out += stand_out[kChanged];
+    with_others += others_stand_out;
+    covered += !changes[kChanged].factor_interval->excludes(1.03);
+  }
+  EXPECT_GE(found, 98);
+  EXPECT_GE(first, 95);
+  EXPECT_GE(stood_out, 75);
+  EXPECT_LE(with_others, 8);
+  EXPECT_GE(covered, 90);
+}
+
+}  // namespace
+}  // namespace pztrace

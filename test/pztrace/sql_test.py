@@ -1,0 +1,430 @@
+#!/usr/bin/env python3
+# Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+"""`pztrace sql` answers the queries of docs/sql.md on a trace of known content, and
+`pztrace export --format sqlite` makes a database that SQLite reads, whatever the bytes of
+the trace are. Runs in the build directory."""
+
+import csv
+import json
+import pathlib
+import random
+import re
+import sqlite3
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / 'test' / 'testing'))
+from cases import run_cases  # pylint: disable=wrong-import-position
+from row_cases import encode, text_of_line  # pylint: disable=wrong-import-position
+from timeline_command import PZTRACE, TimelineCommandTest  # pylint: disable=wrong-import-position
+from track_events import (  # pylint: disable=wrong-import-position
+    BEGIN, END, INSTANT, arg, described, event, name)
+from wire import delimited, integer  # pylint: disable=wrong-import-position
+
+PAGE = (ROOT / 'docs' / 'sql.md').read_text()
+
+# Two threads, whose slices a flow joins, a counter, tasks, and losses.
+TRACE = '''
+packet { trusted_packet_sequence_id: 9 clock_snapshot {
+  clocks { clock_id: 6 timestamp: 0 } clocks { clock_id: 1 timestamp: 5000 } } }
+thread
+packet { trusted_packet_sequence_id: 1
+  track_descriptor { uuid: 12 parent_uuid: 11 name: "tasks" state {} } }
+packet { trusted_packet_sequence_id: 1
+  track_descriptor { uuid: 13 parent_uuid: 10 name: "queue" counter { unit: UNIT_COUNT } } }
+packet { trusted_packet_sequence_id: 2 sequence_flags: 1
+  trace_packet_defaults { track_event_defaults { track_uuid: 21 } } }
+packet { trusted_packet_sequence_id: 2 track_descriptor {
+  uuid: 21 parent_uuid: 10 thread { pid: 5 tid: 7 thread_name: "pool" } } }
+100 BEGIN name: "request" categories: "app" flow_ids: 9 debug_annotations { name: "user" string_value: "ann" }
+110 BEGIN name: "parse"
+115 INSTANT name: "cache miss" categories: "app" debug_annotations { name: "key" int_value: 3 }
+120 BEGIN name: "db"
+150 END
+160 END
+200 END
+300 BEGIN name: "request" debug_annotations { name: "user" string_value: "bob" }
+310 BEGIN name: "db"
+380 END
+400 END
+500 BEGIN name: "request" debug_annotations { name: "user" string_value: "ann" }
+520 END
+600 BEGIN name: "request"
+610 END
+2:260 BEGIN name: "render" flow_ids: 9
+2:290 END
+2:350 BEGIN name: "send" terminating_flow_ids: 9
+2:360 END
+2:370 BEGIN name: "hangs"
+100 COUNTER track_uuid: 13 counter_value: 2
+200 COUNTER track_uuid: 13 counter_value: 6
+400 COUNTER track_uuid: 13 counter_value: 0
+packet { trusted_packet_sequence_id: 3 sequence_flags: 1
+  trace_packet_defaults { track_event_defaults { track_uuid: 12 } }
+  interned_data {
+    task_sites { iid: 1 name: "session" file: "server.cc" line: 3 }
+    task_sites { iid: 2 name: "answer" file: "server.cc" line: 4 }
+    event_names { iid: 5 name: "session" } task_runs { iid: 5 task: 7 site_iid: 1 } } }
+3:100 INSTANT track_uuid: 11 task { spawned: 7 site_iid: 1 parent: 0 }
+3:110 STATE name_iid: 5
+3:130 STATE task { wait_site_iid: 2 }
+3:180 INSTANT track_uuid: 11 task { woken: 7 }
+3:190 STATE name_iid: 5
+3:195 STATE task { result: RESULT_DONE }
+packet { trusted_packet_sequence_id: 4 sequence_flags: 1
+  trace_packet_defaults { track_event_defaults { track_uuid: 21 } } }
+4:600 INSTANT name: "w"
+packet { trusted_packet_sequence_id: 4 sequence_flags: 1 previous_packet_dropped: 1
+  trace_packet_defaults { track_event_defaults { track_uuid: 21 } } }
+4:620 INSTANT name: "x"
+packet { trusted_packet_sequence_id: 9 trace_stats { buffer_stats {
+  packets_lost { reason: LOSS_MEMORY_FULL packets: 8 } } } }
+'''
+
+# The rows that the queries of the page find there, in their order.
+ANSWERS = [
+    [['request', 4, 230, 100], ['db', 2, 100, 70], ['parse', 1, 50, 50],
+     ['render', 1, 30, 30], ['session', 2, 25, 20], ['send', 1, 10, 10]],
+    [['request', 20, 100], ['db', 30, 70], ['parse', 50, 50], ['render', 30, 30],
+     ['session', 5, 20], ['send', 10, 10]],
+    [['P', 'T', 6, 230], ['P', 'pool', 7, 40]],
+    [['r0', 'request', 50], ['r0', 'db', 30], ['r0', 'parse', 20],
+     ['r1', 'db', 70], ['r1', 'request', 30], ['r2', 'request', 20], ['r3', 'request', 10]],
+    [[100, 100, 'ann'], [500, 20, 'ann']],
+    [['ann', 2], ['bob', 1], ['nobody', 1]],
+    [['request', 'render', 60], ['render', 'send', 60]],
+    [['queue', 14 / 3, 6]],
+    [['session', 1, 25, 50, 20]],
+    [['shared memory full', 8], ['gaps of pool', 1],
+     ['slices without an end', 1]],
+]
+
+
+def trace_of(lines):
+  return b''.join(encode('\n'.join(map(text_of_line, lines.splitlines()))))
+
+
+def is_built_in():
+  result = subprocess.run([PZTRACE, 'sql', '/dev/null', 'select 1'],
+                          stderr=subprocess.PIPE, text=True, check=False)
+  return 'without SQLite' not in result.stderr
+
+
+class SqlTest(TimelineCommandTest):
+  command = 'sql'
+
+  def ask(self, query, *args, file=None, code=0):
+    result = subprocess.run([PZTRACE, 'sql', *args, file or self.path, query], timeout=60,
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+    self.assertEqual(result.returncode, code, result.stderr)
+    return result.stdout.decode(), result.stderr.decode()
+
+  def objects(self, query, **kwargs):
+    return [json.loads(line)
+            for line in self.ask(query, '--format', 'ndjson', **kwargs)[0].splitlines()]
+
+  def database(self, trace):
+    """The database of a trace, as Python reads it."""
+    self.path.write_bytes(trace)
+    path = self.path.with_suffix('.db')
+    result = subprocess.run([PZTRACE, 'export', '--format', 'sqlite', '-o', path, self.path],
+                            timeout=60, stderr=subprocess.PIPE, check=False)
+    self.assertIn(result.returncode, (0, 1), result.stderr)
+    database = sqlite3.connect('file:%s?mode=ro' % path, uri=True)
+    self.addCleanup(database.close)
+    self.assertEqual(database.execute('PRAGMA integrity_check').fetchall(), [('ok',)])
+    return database
+
+  def rows(self, trace, query):
+    return self.database(trace).execute(query).fetchall()
+
+
+class QueriesTest(SqlTest):
+
+  def test_the_queries_of_the_page(self):
+    queries = re.findall(r'^```sql\n(.*?)^```', PAGE, re.M | re.S)
+    self.assertEqual(len(queries), len(ANSWERS))
+    database = self.database(trace_of(TRACE))
+    for query, expected in zip(queries, ANSWERS):
+      with self.subTest(query):
+        rows = [list(row.values()) for row in self.objects(query)]
+        if 'SELECT request,' in query:
+          # The ids of slices are not said to be anything.
+          ids = sorted({row[0] for row in rows})
+          rows = [['r%d' % ids.index(row[0]), *row[1:]] for row in rows]
+        self.assertEqual(rows, expected)
+        # SQLite alone has no extract_arg().
+        if 'extract_arg(' not in query:
+          self.assertEqual(len(database.execute(query).fetchall()), len(rows))
+
+  def test_the_columns_are_those_of_the_page(self):
+    database = self.database(trace_of(TRACE))
+    said = {}
+    for tables, columns in re.findall(r'^\| (`\w+`.*?) \| [^|]* \| (.*) \|$', PAGE, re.M):
+      for table in re.findall(r'`(\w+)`', tables):
+        said[table] = set(re.findall(r'`(\w+)`', columns))
+    found = {}
+    for table, in database.execute('SELECT name FROM sqlite_master WHERE type != "index"'):
+      found[table] = {row[1] for row in database.execute('PRAGMA table_info(%s)' % table)}
+    self.assertEqual(set(said), set(found))
+    for table in 'slice', 'counter', 'track', 'thread', 'process', 'args', 'flow', 'loss':
+      self.assertEqual(said[table], found[table], table)
+    for table, columns in found.items():
+      if table == 'instant':
+        self.assertLess(columns, found['slice'])
+      elif table.endswith('_track'):
+        self.assertLess(columns, found['track'])
+    header, _ = self.export('--tasks')
+    self.assertEqual(found['task'], {'upid'} | set(header.split(',')) -
+                     {'host', 'file', 'process', 'pid'})
+
+  def export(self, *args):
+    result = subprocess.run([PZTRACE, 'export', *args, self.path], stdout=subprocess.PIPE,
+                            text=True, check=True)
+    return result.stdout.split('\n', 1)
+
+  def test_the_rows_are_those_of_export(self):
+    database = self.database(self.record_workers()[0])
+    for table, query in (
+        ('slices', 'SELECT name, ts, time, dur, self, depth FROM slice '
+         'WHERE depth IS NOT NULL AND dur >= 0'),
+        ('instants', 'SELECT name, ts, time FROM instant'),
+        ('counters', 'SELECT ts, time, value FROM counter')):
+      cursor = database.execute(query)
+      columns = [each[0] for each in cursor.description]
+      text = '\n'.join(self.export('--' + table))
+      rows = [[row[column] for column in columns]
+              for row in csv.DictReader(text.splitlines())]
+      found = [['%.15g' % cell if isinstance(cell, float) else str(cell) for cell in row]
+               for row in cursor]
+      self.assertEqual(sorted(found), sorted(rows))
+
+  def test_parents_contain_their_slices(self):
+    rows = self.rows(self.record_workers()[0], '''
+        SELECT count(*), sum(outer.ts <= inner.ts AND
+                             outer.ts + outer.dur >= inner.ts + inner.dur AND
+                             outer.depth + 1 = inner.depth AND
+                             outer.track_id = inner.track_id)
+        FROM slice AS inner LEFT JOIN slice AS outer ON inner.parent_id = outer.id
+        WHERE inner.depth > 0''')
+    self.assertGreater(rows[0][0], 0)
+    self.assertEqual(rows[0][0], rows[0][1])
+
+  def test_a_slice_around_others_that_a_loss_ends_is_no_parent(self):
+    trace = (described() + event(1, BEGIN, 0, name('lost')) +
+             event(1, BEGIN, 1, name('whole')) + event(1, END, 2) +
+             described(dropped=1) + event(1, INSTANT, 3, name('later')))
+    self.assertEqual(self.rows(trace, 'SELECT name, depth, parent_id FROM slice'),
+                     [('later', None, None), ('whole', 1, None)])
+
+  def test_tracks(self):
+    database = self.database(trace_of(TRACE))
+    for query, expected in (
+        ('SELECT process.pid, process.name, tid, thread.name, is_main_thread '
+         'FROM thread JOIN process USING (upid) ORDER BY tid',
+         [(5, 'P', 6, 'T', 0), (5, 'P', 7, 'pool', 0)]),
+        ('SELECT track.name, thread.name, parent.name FROM thread_track AS track '
+         'JOIN thread USING (utid) LEFT JOIN track AS parent ON track.parent_id = parent.id '
+         'ORDER BY 1, 2',
+         [('T', 'T', None), ('pool', 'pool', None), ('tasks', 'T', 'T')]),
+        ('SELECT name, unit FROM counter_track', [('queue', 'count')]),
+        ('SELECT track.name, pid FROM process_counter_track AS track '
+         'JOIN process USING (upid)', [('queue', 5)]),
+        ('SELECT name FROM process_track', [('P',)]),
+        ('SELECT name, ts, time, category FROM instant '
+         'WHERE name NOT NULL ORDER BY ts',
+         [('cache miss', 115, 5115, 'app'), ('w', 600, 5600, None),
+          ('x', 620, 5620, None)]),
+        ('SELECT place, source, line, state, result, waits FROM task',
+         [('session', 'server.cc', 3, 'ended', 'done',
+           '{"answer (server.cc:4)":{"count":1,"total":50,"max":50}}')])):
+      self.assertEqual(database.execute(query).fetchall(), expected, query)
+
+
+class ContentTest(SqlTest):
+
+  def args_of(self, *annotations):
+    return self.rows(
+        described() + event(1, INSTANT, 0, name('a'), *annotations),
+        'SELECT key, flat_key, value_type, int_value, real_value, string_value FROM args')
+
+  def test_arguments(self):
+    listed = (delimited(11, delimited(10, b'ids') + delimited(12, integer(4, 5)) +
+                        delimited(12, integer(2, 1))) +
+              delimited(11, delimited(10, b'none') + b''))
+    self.assertEqual(
+        self.args_of(arg('user', listed), arg('big', integer(3, 2**64 - 1)),
+                     arg('text', delimited(6, 'a"\\\n\u20ac\U0001f600\x01'.encode())),
+                     arg('json', delimited(9, b'["\\ud83d\\ude00\\ud83d","\\n",1.5e3,{},[]]'))),
+        [('debug.user.ids[0]', 'debug.user.ids', 'int', 5, None, None),
+         ('debug.user.ids[1]', 'debug.user.ids', 'bool', 1, None, None),
+         ('debug.user.none', 'debug.user.none', 'null', None, None, None),
+         ('debug.big', 'debug.big', 'uint', -1, None, None),
+         ('debug.text', 'debug.text', 'string', None, None, 'a"\\\n\u20ac\U0001f600\x01'),
+         ('debug.json[0]', 'debug.json', 'string', None, None, '\U0001f600\ufffd'),
+         ('debug.json[1]', 'debug.json', 'string', None, None, '\n'),
+         ('debug.json[2]', 'debug.json', 'real', None, 1500.0, None),
+         ('debug.json[3]', 'debug.json', 'json', None, None, '{}'),
+         ('debug.json[4]', 'debug.json', 'json', None, None, '[]')])
+
+  def test_fields_of_an_event_are_no_debug_annotations(self):
+    trace = trace_of(
+        'thread\n100 INSTANT name: "a" correlation_id: 7 source_location { file_name: "f" '
+        'line_number: 3 } debug_annotations { name: "x" int_value: 1 }')
+    self.assertEqual(self.rows(trace, 'SELECT key FROM args ORDER BY key'),
+                     [('correlation_id',), ('debug.x',), ('source_location.file_name',),
+                      ('source_location.line_number',)])
+
+  def test_keys_do_not_grow_out_of_proportion(self):
+    long = delimited(11, delimited(10, b'k' * 10000) +
+                     b''.join(delimited(12, integer(4, 1)) for _ in range(10000)))
+    rows = self.args_of(arg('a', long))
+    self.assertLess(sum(len(str(cell)) for row in rows for cell in row), 5000000)
+    self.assertEqual(rows[-1][2], 'json')
+    self.assertEqual(len(rows) - 1 + rows[-1][5].count('1'), 10000)
+
+  def test_texts_are_whole_utf8_without_nul(self):
+    trace = (described() + event(1, INSTANT, 0, delimited(23, b'a\0b\xff\xc3')) +
+             event(1, INSTANT, 1, name('tab\t\x1b')))
+    self.assertEqual(self.rows(trace, 'SELECT name, length(name) FROM slice ORDER BY ts'),
+                     [('a\ufffdb\ufffd\ufffd', 5), ('tab\t\x1b', 5)])
+    self.assertEqual(self.ask('SELECT name FROM slice ORDER BY ts')[0],
+                     'name\na\ufffdb\ufffd\ufffd\ntab\\t\\033\n')
+
+  def test_flows(self):
+    trace = trace_of('''thread
+30 INSTANT name: "s30" terminating_flow_ids: 5
+10 INSTANT name: "s10" flow_ids: 5 flow_ids: 18446744073709551615
+20 INSTANT name: "s20" flow_ids: 5 flow_ids: 5
+40 INSTANT name: "s40" flow_ids: 5
+45 INSTANT name: "s45" flow_ids: 5
+50 INSTANT name: "s50" flow_ids: 18446744073709551615''')
+    self.assertEqual(
+        self.rows(trace, 'SELECT a.name, b.name, trace_id FROM flow '
+                  'JOIN slice AS a ON a.id = slice_out JOIN slice AS b ON b.id = slice_in '
+                  'ORDER BY a.ts, b.ts'),
+        [('s10', 's20', 5), ('s10', 's50', -1), ('s20', 's30', 5), ('s40', 's45', 5)])
+
+  def test_damaged_traces(self):
+    whole = trace_of(TRACE)
+    generator = random.Random(1)
+    for _ in range(60):
+      broken = bytearray(whole)
+      for _ in range(generator.randint(1, 8)):
+        broken[generator.randrange(len(broken))] = generator.randrange(256)
+      for table in 'slice', 'track', 'args', 'counter':
+        # Every cell can be read.
+        self.rows(broken, 'SELECT * FROM ' + table)
+
+
+class CommandTest(SqlTest):
+
+  def setUp(self):
+    super().setUp()
+    self.path.write_bytes(trace_of(TRACE))
+
+  def test_formats(self):
+    query = "SELECT 1 AS a, 'x,\u20ac' AS \"b b\", 1.5 AS a, NULL, x'00ff' AS c"
+    self.assertEqual(self.ask(query + " UNION ALL SELECT 22, 'yy', 0.25, 'n', 3")[0],
+        ' a  b b   a:1  NULL  c\n'
+        ' 1  x,\u20ac   1.5  null  \\000\\377\n'
+        '22  yy   0.25  n     3\n')
+    self.assertEqual(self.ask(query, '--format', 'csv')[0],
+                     'a,b b,a:1,NULL,c\r\n1,"x,\u20ac",1.5,,AP8=\r\n')
+    self.assertEqual(self.objects(query),
+                     [{'a': 1, 'b b': 'x,\u20ac', 'a:1': 1.5, 'NULL': None, 'c': 'AP8='}])
+
+  def test_the_standard_input_and_databases(self):
+    query = 'SELECT count(*) AS n FROM slice'
+    with self.path.open('rb') as trace:
+      result = subprocess.run([PZTRACE, 'sql', '-', query], stdin=trace,
+                              stdout=subprocess.PIPE, text=True, check=True)
+    self.assertEqual(result.stdout, ' n\n17\n')
+    self.database(trace_of(TRACE))
+    path = self.path.with_suffix('.db')
+    before = path.read_bytes()
+    self.assertEqual(self.ask(query, file=path)[0], ' n\n17\n')
+    self.assertEqual(path.read_bytes(), before)
+    for size in 0, 20, 100, len(before) // 2:
+      path.write_bytes(before[:size])
+      self.ask('SELECT * FROM slice JOIN args', file=path, code=1)
+
+  def test_wrong_queries(self):
+    for query, reason in (
+        ('SELEC 1', 'near "SELEC": syntax error'),
+        ('SELECT nam FROM slice', 'no such column: nam'),
+        ('SELECT 1 FROM slices', 'no such table: slices'),
+        ('SELECT 1; SELECT 2', 'only one query can be asked'),
+        (' -- nothing', 'the query is empty'),
+        ("SELECT json_extract('x', '$')", 'malformed JSON')):
+      for form in [], ['--format', 'csv']:
+        output, error = self.ask(query, *form, code=1)
+        if 'JSON' not in reason or not form:
+          self.assertEqual(output, '')
+        self.assertEqual(error.splitlines()[-1], 'pztrace: ' + reason)
+    self.assertEqual(self.ask('SELECT 1; -- that is all')[0], '1\n1\n')
+
+  def test_queries_only_read(self):
+    folder = self.path.parent
+    other = folder / 'other'
+    self.database(trace_of(TRACE))
+    before = sorted(folder.iterdir())
+    for query in (
+        "ATTACH '%s' AS x" % other, "VACUUM INTO '%s'" % other, 'DELETE FROM slice',
+        'CREATE TABLE x(y)', 'CREATE TEMP TABLE x(y)', 'PRAGMA journal_mode = WAL',
+        "PRAGMA temp_store_directory = '%s'" % folder, "SELECT load_extension('x')",
+        'BEGIN', 'REINDEX', 'ANALYZE', 'INSERT INTO slice(id) VALUES(-1) RETURNING id'):
+      for file in self.path, self.path.with_suffix('.db'):
+        output, error = self.ask(query, file=file, code=1)
+        self.assertEqual(output, '')
+        self.assertIn('can only read this database', error)
+        self.assertEqual(sorted(folder.iterdir()), before)
+
+  def test_a_database_from_others(self):
+    path = self.path.with_suffix('.db')
+    database = sqlite3.connect(path)
+    database.executescript('''
+        CREATE VIEW args AS SELECT 1 AS arg_set_id, 'k' AS key, 1 AS real_value,
+          1 AS string_value, extract_arg(1, 'k') AS int_value;
+        CREATE VIEW slice AS SELECT load_extension('x') AS id;
+        CREATE TABLE t(x DEFAULT 'unused')''')
+    database.close()
+    self.assertIn('unsafe use', self.ask("SELECT extract_arg(1, 'k')", file=path, code=1)[1])
+    self.assertIn('unsafe use', self.ask('SELECT * FROM slice', file=path, code=1)[1])
+
+  def test_export(self):
+    def export(*args, code):
+      result = subprocess.run([PZTRACE, 'export', '--format', 'sqlite', *args],
+                              stderr=subprocess.PIPE, text=True, check=False)
+      self.assertEqual(result.returncode, code, result.stderr)
+      return result.stderr
+    folder = self.path.parent
+    path = self.path.with_suffix('.db')
+    self.assertIn('of one trace', export(self.path, code=2))
+    self.assertIn('of one trace', export('-o', path, self.path, self.path, code=2))
+    for option in '--slices', '--unfinished', '--escape-formulas':
+      self.assertIn('has all tables', export('-o', path, option, self.path, code=2))
+    self.assertIn('a database needs a file', export('-o', folder, self.path, code=1))
+    self.assertIn('a database needs a file', export('-o', '/dev/null', self.path, code=1))
+    self.assertIn('No such file', export('-o', folder / 'no' / 'x', self.path, code=1))
+    self.assertIn('is text', export('-o', path, __file__, code=1))
+    self.assertFalse(path.exists())
+    # An older database is replaced, and what is left of a trace is there.
+    path.write_bytes(b'x' * 1000000)
+    export('-o', path, self.path, code=0)
+    self.path.write_bytes(trace_of(TRACE)[:-3])
+    self.assertIn('damaged', export('-o', path, self.path, code=1))
+    self.assertEqual(self.ask('SELECT count(*) AS n FROM slice', file=path)[0], ' n\n17\n')
+
+
+def main():
+  if not is_built_in():
+    print('skipped: pztrace was built without SQLite')
+    print('0 passed, 0 failed, 1 skipped')
+    return 0
+  return run_cases()
+
+
+if __name__ == '__main__':
+  sys.exit(main())

@@ -1,0 +1,227 @@
+#!/usr/bin/env python3
+# Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+"""Tests `pztrace trigger` and `pztrace record --on-trigger` and `--when`. Runs in
+the build directory, as pztrace_test.py does."""
+
+import json
+import re
+import sys
+import time
+
+from pztrace_test import BUILD_DIR, PztraceTest, main
+
+EVENT_TRACER = BUILD_DIR / 'event_tracer'
+NAME = re.compile(r'^trace-\d{8}T\d{6}\.\d{3}Z\.pftrace$')
+
+
+class TriggerTest(PztraceTest):
+
+  def setUp(self):
+    super().setUp()
+    self.files = self.folder / 'files'
+    self.files.mkdir()
+    self.trace = self.files / 'trace.pftrace'
+
+  def start_tracer(self, *options, command=('--', EVENT_TRACER, '--wait')):
+    process = self.start('record', '-o', self.trace, *options, *command)
+    if command:
+      self.assertEqual(process.stdout.readline(), 'registered\n')
+      self.assertEqual(process.stdout.readline(), 'traced\n')
+    return process
+
+  def write(self, process, times):
+    for _ in range(times):
+      process.stdin.write('\n')
+      process.stdin.flush()
+      self.assertEqual(process.stdout.readline(), 'traced\n')
+
+  def trigger(self, name):
+    code, output, error = self.run_pztrace('trigger', name)
+    self.assertEqual((code, output, error), (0, '', ''))
+
+  def next_file(self, process):
+    """The file that the recorder has written, by the line that it prints."""
+    for line in process.stderr:
+      name, _, report = line.partition(': ')
+      if 'bytes' in report:
+        return self.files / name.rpartition('/')[2], report
+    self.fail('it has ended')
+
+  def slices(self, trace):
+    code, output, error = self.run_pztrace('export', '--slices', '--format',
+                                           'ndjson', trace)
+    self.assertEqual((code, error), (0, ''))
+    return [json.loads(line)['name'] for line in output.splitlines()]
+
+  def end(self, process):
+    process.stdin.close()
+    error = process.stderr.read()
+    self.assertEqual(process.wait(), 0, error)
+    return error
+
+  def trace_in_time(self, delay, work):
+    """Starts a tracer with a delay as the value of the option `delay`, and calls
+    work(recorder), which is over before the delay is. A machine that stops for
+    longer has a longer delay. Returns the recorder, and when the delay is over at
+    the earliest."""
+    for seconds in 1, 5, 25:
+      begin = time.monotonic()
+      process = self.start_tracer(*delay, '%ds' % seconds)
+      work(process)
+      if time.monotonic() < begin + seconds:
+        return process, begin + seconds
+      self.end(process)
+      for file in self.files.iterdir():
+        file.unlink()
+    return self.fail('this takes longer than 25 s')
+
+  def test_each_trigger_makes_a_file(self):
+    process = self.start_tracer('--on-trigger', 'slow', '--before', '1h')
+    self.write(process, 20)
+    self.trigger('other')
+    self.trigger('slow')
+    first, report = self.next_file(process)
+    self.assertRegex(first.name, NAME)
+    self.assertIn(' of 2 writers in ', report)
+    self.assertIn('nothing lost', report)
+    self.write(process, 20)
+    self.trigger('slow')
+    second, _ = self.next_file(process)
+    error = self.end(process)
+    self.assertNotIn('not written', error)
+    self.assertEqual(self.slices(first).count('of net.io'), 21)
+    self.assertEqual(self.slices(second).count('of net.io'), 41)
+    # The file of the end has everything.
+    self.assertEqual(self.slices(self.trace).count('of net.io'), 41)
+    self.assertEqual({path.name for path in self.files.iterdir()},
+                     {first.name, second.name, self.trace.name})
+
+  def test_strings_that_the_recording_drops(self):
+    process = self.start_tracer('--on-trigger', 'slow', '--before', '1h',
+                                '--drop-strings', 'of app')
+    self.trigger('slow')
+    file, _ = self.next_file(process)
+    self.end(process)
+    self.assertNotIn(b'of app', file.read_bytes())
+    self.assertIn('', self.slices(file))
+
+  def test_burst_makes_one_file_with_what_comes_after_it(self):
+    def work(process):
+      for _ in range(3):
+        self.trigger('slow')
+      self.write(process, 5)
+
+    process, end = self.trace_in_time(
+        ('--on-trigger', 'slow', '--before', '1m', '--after'), work)
+    trace, _ = self.next_file(process)
+    self.assertGreater(time.monotonic(), end)
+    self.assertEqual(self.slices(trace).count('of net.io'), 6)
+    self.end(process)
+    self.assertEqual(len(list(self.files.iterdir())), 2)
+
+  def test_keeps_the_last_files(self):
+    process = self.start_tracer('--on-trigger', 'slow', '--keep', '2')
+    names = []
+    for _ in range(4):
+      self.trigger('slow')
+      names.append(self.next_file(process)[0].name)
+    self.end(process)
+    self.assertEqual({path.name for path in self.files.iterdir()},
+                     {*names[2:], self.trace.name})
+
+  def test_of_a_recording_of_all_programs(self):
+    process = self.start_tracer('--on-trigger', 'slow', command=())
+    process.stderr.readline()
+    self.trigger('slow')
+    trace, _ = self.next_file(process)
+    self.assertEqual(self.slices(trace), [])
+
+  def test_of_a_configuration(self):
+    self.trace = self.folder / 'stopped'
+    config = self.encode_config('''
+        buffers { size_kb: 200 }
+        data_sources { config { name: "track_event" } }
+        trigger_config {
+          trigger_mode: STOP_TRACING
+          triggers { name: "halt" stop_delay_ms: 10 }
+          trigger_timeout_ms: 60000
+        }''')
+    process = self.start_tracer('--config', config)
+    self.trigger('halt')
+    # The recorder waits for the command, and has written the trace before.
+    self.next_file(process)
+    self.assertEqual(self.slices(self.trace).count('of net.io'), 1)
+    self.end(process)
+
+  def test_rules_make_a_file_for_a_burst(self):
+    process, _ = self.trace_in_time(
+        ('--when', 'slice of * > 1h', '--when', 'slice of net.io > 0', '--before',
+         '1h', '--after'), lambda process: self.write(process, 20))
+    file, report = self.next_file(process)
+    self.assertIn('nothing lost', report)
+    self.assertEqual(self.slices(file).count('of net.io'), 21)
+    # Later matches have another file an hour later, or at the end.
+    self.write(process, 5)
+    time.sleep(0.9)
+    self.write(process, 5)
+    self.assertNotIn('slice of net.io', self.end(process))
+    self.assertEqual(self.slices(self.trace).count('of net.io'), 31)
+    self.assertEqual(len(list(self.files.iterdir())), 2)
+
+  def test_rules_make_the_next_file_where_the_last_one_ends(self):
+    first = None
+
+    def work(process):
+      nonlocal first
+      self.assertIn('category net.i*: of net.io\n', process.stderr)
+      first, _ = self.next_file(process)
+      self.write(process, 20)
+
+    process, end = self.trace_in_time(
+        ('--when', 'category net.i*', '--keep', '1', '--before'), work)
+    second, _ = self.next_file(process)
+    self.assertGreater(time.monotonic(), end)
+    self.assertGreaterEqual(self.slices(second).count('of net.io'), 20)
+    self.end(process)
+    self.assertFalse(first.exists())
+
+  def test_rules_print_no_text_that_files_do_not_have(self):
+    process = self.start_tracer('--when', 'category net.i*', '--before', '1s',
+                                '--drop-strings', 'of net')
+    self.assertIn('a rule of --when\n', process.stderr)
+    self.assertNotIn('of net', self.end(process))
+
+  def test_rules_and_a_trigger(self):
+    process = self.start_tracer('--when', 'counter of app > 5', '--when',
+                                'task of app > 0', '--on-trigger', 'slow')
+    self.trigger('slow')
+    file, _ = self.next_file(process)
+    self.assertIn('of net.io', self.slices(file))
+    self.end(process)
+    self.assertEqual(len(list(self.files.iterdir())), 2)
+
+  def test_usage(self):
+    code, _, error = self.run_pztrace('trigger', 'slow')
+    self.assertEqual(code, 1)
+    self.assertTrue(error.startswith('pztrace: '), error)
+    for options, problem in (
+        (('--before', '1s'),
+         '--before and --after are of no use without --on-trigger'),
+        (('--on-trigger', 'a', '--ring', '1s'),
+         '--on-trigger keeps what --before says; give no --ring or --rotate'),
+        (('--on-trigger', 'a', '--config', 'f'),
+         '--config replaces --on-trigger; give one'),
+        (('--on-trigger', 'a', '-o', '-'), '--on-trigger needs a file, not -o -'),
+        (('--on-trigger', 'a', '--before', 'b'), '--before takes a time'),
+        (('--when', 'a', '--ring', '1s'),
+         '--when keeps what --before says; give no --ring or --rotate'),
+        (('--when', 'category a', '--when', 'slice a > b'),
+         'the limit of --when takes a time'),
+        (('--when', 'slice a'), "--when takes 'slice NAME > TIME', ")):
+      code, _, error = self.run_pztrace('record', '-o', self.trace, *options)
+      self.assertEqual(code, 2, error)
+      self.assertIn(problem, error)
+
+
+if __name__ == '__main__':
+  sys.exit(main())
