@@ -4,7 +4,8 @@
 Called by tools/test. The last line is "N passed, N failed", counted over all
 GoogleTest cases and all cases of test scripts in all configurations; a
 configuration that does not build and a program that crashes count as failed.
-The exit code is zero if something passed and nothing failed.
+A few tests that fail beside others are run again alone; those that pass then
+are named. The exit code is zero if something passed and nothing failed.
 """
 
 import argparse
@@ -97,8 +98,9 @@ class Outcome:
   seconds: float = 0
   cpu: float = 0  # Seconds, of all processors.
   output: str = ''
-  # Names of failed cases.
+  # Names of failed tests, and of those that passed when they ran alone.
   failures: list = dataclasses.field(default_factory=list)
+  unstable: list = dataclasses.field(default_factory=list)
   # (seconds of all processors, seconds, name) of each test.
   costs: list = dataclasses.field(default_factory=list)
 
@@ -107,12 +109,22 @@ class Outcome:
     self.failed += other.failed
     self.skipped += other.skipped
     self.failures += other.failures
+    self.unstable += other.unstable
     self.costs += other.costs
 
 
 def cpu_of_children():
   usage = resource.getrusage(resource.RUSAGE_CHILDREN)
   return usage.ru_utime + usage.ru_stime
+
+
+def let_programs_be_interrupted():
+  """Has programs that are run from now on not ignore the signals that tests
+  send. Shells start what runs in the background so that it ignores them, and
+  programs inherit that; they do not inherit a handler, though."""
+  for number in signal.SIGINT, signal.SIGQUIT, signal.SIGHUP:
+    if signal.getsignal(number) == signal.SIG_IGN:
+      signal.signal(number, lambda *_: None)
 
 
 def say(text=''):
@@ -168,6 +180,9 @@ def count_gtest(report):
         outcome.passed += 1
   return outcome
 
+
+# More failures than this are not due to a machine that was busy for a moment.
+MAX_RUN_AGAIN = 3
 
 # A sanitizer's report ends the program with an error, even if the case in which
 # it was found passes.
@@ -318,6 +333,48 @@ def lines_of_costs(costs, count=20):
            if cost[0] >= 1])
 
 
+def say_outcome(test, outcome):
+  if outcome.failed:
+    say('-- output of ' + ' '.join(test['command']))
+    say(outcome.output.rstrip())
+    say('-- end of output')
+  if outcome.passed or outcome.failed or outcome.skipped:
+    say('   %s %-32s %5d passed, %d failed%s  %.1f s, CPU %.1f s' %
+        ('FAIL' if outcome.failed else 'ok  ', test['name'],
+         outcome.passed, outcome.failed,
+         ', %d skipped' % outcome.skipped if outcome.skipped else '',
+         outcome.seconds, outcome.cpu))
+
+
+def run_all(tests, config_name, build_dir, options):
+  """Runs tests beside each other, and some of those that fail again, alone."""
+  outcomes = []
+  # Many tests wait for something most of their time.
+  with concurrent.futures.ThreadPoolExecutor(os.cpu_count() + 1) as pool:
+    jobs = {pool.submit(run_test, test, build_dir, options): test
+            for test in tests}
+    for job in concurrent.futures.as_completed(jobs):
+      outcomes.append((jobs[job], job.result()))
+      say_outcome(*outcomes[-1])
+  total = Outcome()
+  may_run_again = sum(outcome.failed > 0
+                      for _, outcome in outcomes) <= MAX_RUN_AGAIN
+  for test, outcome in outcomes:
+    name = '%s: %s' % (config_name, test['name'])
+    # What a sanitizer has found does not depend on how busy a machine is.
+    if (outcome.failed and may_run_again and
+        not SANITIZER_REPORT.search(outcome.output)):
+      outcome = run_test(test, build_dir, options)
+      say_outcome(test, outcome)
+      if not outcome.failed:
+        total.unstable.append(name)
+    total.add(outcome)
+    total.costs.append((outcome.cpu, outcome.seconds, name))
+    if outcome.failed:
+      total.failures.append(name)
+  return total
+
+
 def run_config(config, fetcher, options):
   """Builds one configuration and runs its tests."""
   build_dir = os.path.join(ROOT, 'out', 'test', config.name)
@@ -343,28 +400,7 @@ def run_config(config, fetcher, options):
              any(fnmatch.fnmatch(test['name'], pattern)
                  for pattern in options.filter.split('-')[0].split(':'))]
 
-  total = Outcome()
-  # Many tests wait for something most of their time.
-  with concurrent.futures.ThreadPoolExecutor(os.cpu_count() + 1) as pool:
-    jobs = {pool.submit(run_test, test, build_dir, options): test
-            for test in tests}
-    for job in concurrent.futures.as_completed(jobs):
-      test, outcome = jobs[job], job.result()
-      total.add(outcome)
-      total.costs.append((outcome.cpu, outcome.seconds,
-                          '%s: %s' % (config.name, test['name'])))
-      if outcome.failed:
-        total.failures.append('%s: %s' % (config.name, test['name']))
-        say('-- output of %s in out/test/%s' % (' '.join(test['command']),
-                                                config.name))
-        say(outcome.output.rstrip())
-        say('-- end of output')
-      if outcome.passed or outcome.failed or outcome.skipped:
-        say('   %s %-32s %5d passed, %d failed%s  %.1f s, CPU %.1f s' %
-            ('FAIL' if outcome.failed else 'ok  ', test['name'],
-             outcome.passed, outcome.failed,
-             ', %d skipped' % outcome.skipped if outcome.skipped else '',
-             outcome.seconds, outcome.cpu))
+  total = run_all(tests, config.name, build_dir, options)
   say('   ran in %.0f s, CPU %.0f s' % (time.monotonic() - built,
                                         cpu_of_children() - cpu_built))
   return total
@@ -391,6 +427,7 @@ def main():
   if options.config:
     configs = [config for config in CONFIGS if config.name in options.config]
 
+  let_programs_be_interrupted()
   start = time.monotonic()
   total = Outcome()
   fetcher = Fetcher()
@@ -402,6 +439,8 @@ def main():
   say('%d configurations in %.0f s, CPU %.0f s%s' %
       (len(configs), time.monotonic() - start, cpu_of_children(),
        ', %d cases skipped' % total.skipped if total.skipped else ''))
+  for name in total.unstable:
+    say('UNSTABLE %s failed beside other tests, and passed alone' % name)
   for failure in total.failures:
     say('FAILED ' + failure)
   if not total.passed and not total.failed:

@@ -3,9 +3,12 @@
 """Tests of tools/run_tests.py: that nothing which goes wrong counts as passed."""
 
 import argparse
+import contextlib
 import os
 import pathlib
+import signal
 import stat
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -114,6 +117,57 @@ class RunTestTest(unittest.TestCase):
   def test_counts_must_be_the_last_line(self):
     self.expect(self.run_program(
         'script', '#!/bin/sh\necho "5 passed, 0 failed"\necho bye\n'), 1, 0)
+
+
+class RunAllTest(unittest.TestCase):
+
+  def run_scripts(self, *texts):
+    """Runs scripts that a folder remembers. Returns what they came to, with
+    failures and unstable ones as indexes."""
+    with tempfile.TemporaryDirectory() as folder, open(os.devnull, 'w') as null:
+      tests = []
+      for i, text in enumerate(texts):
+        path = os.path.join(folder, str(i))
+        with open(path, 'w') as f:
+          f.write('#!/bin/sh\n' + text)
+        os.chmod(path, stat.S_IRWXU)
+        tests.append({'kind': 'script', 'command': [path], 'name': str(i)})
+      with contextlib.redirect_stdout(null):
+        return run_tests.run_all(tests, 'config', folder,
+                                 argparse.Namespace(timeout=60, filter=None))
+
+  FAILS_ONCE = 'mkdir failed_once || exit 0; exit 1'
+
+  def test_what_passes_alone_is_named(self):
+    total = self.run_scripts('exit 0', self.FAILS_ONCE, 'exit 1')
+    self.assertEqual((total.passed, total.failed), (2, 1))
+    self.assertEqual(total.unstable, ['config: 1'])
+    self.assertEqual(total.failures, ['config: 2'])
+
+  def test_reports_of_sanitizers_count(self):
+    total = self.run_scripts(
+        'echo "WARNING: ThreadSanitizer: data race"; ' + self.FAILS_ONCE)
+    self.assertEqual((total.passed, total.failed), (0, 1))
+    self.assertEqual(total.unstable, [])
+
+  def test_many_failures_count(self):
+    total = self.run_scripts(self.FAILS_ONCE, *['exit 1'] * 3)
+    self.assertEqual((total.passed, total.failed), (0, 4))
+    self.assertEqual(total.unstable, [])
+
+
+class SignalsTest(unittest.TestCase):
+
+  def test_programs_can_be_interrupted(self):
+    """Also if this runs in the background of a shell."""
+    code = ('import run_tests, signal, subprocess; '
+            'signal.signal(signal.SIGINT, signal.SIG_IGN); '
+            'run_tests.let_programs_be_interrupted(); '
+            'print(subprocess.run(["sh", "-c", "kill -INT $$; exit 3"],'
+            ' check=False).returncode)')
+    result = subprocess.run([sys.executable, '-c', code], cwd=ROOT / 'tools',
+                            stdout=subprocess.PIPE, text=True, check=True)
+    self.assertEqual(int(result.stdout), -signal.SIGINT)
 
 
 class CostsTest(unittest.TestCase):

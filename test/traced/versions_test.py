@@ -16,7 +16,6 @@ import contextlib
 import os
 import pathlib
 import re
-import signal
 import subprocess
 import sys
 import tempfile
@@ -80,7 +79,8 @@ class OurSession:
     self._process.stderr.readline()
 
   def end(self, has_death):
-    self._process.send_signal(signal.SIGINT)
+    # Not SIGINT, which what runs in a shell's background may ignore.
+    self._process.terminate()
     said = self._process.communicate(timeout=perfetto.TIMEOUT)[1]
     print('  ' + said.rstrip())
     if self._process.returncode != 0 and not has_death:
