@@ -896,14 +896,14 @@ TEST(TrackEventTest, SignalHandlersTrace) {
       std::this_thread::yield();
     }
   });
-  for (int i = 0; i < 50000; ++i) {
+  for (int i = 0; i < 20000; ++i) {
     PROTOZERO_TRACE_EVENT("te", "interrupted", "i", i);
   }
   is_done = true;
   sender.join();
   sigaction(SIGUSR1, &before, nullptr);
   const ReadTrace read = session.Finish();
-  EXPECT_EQ(read.Named("interrupted").size(), 50000u);
+  EXPECT_EQ(read.Named("interrupted").size(), 20000u);
   // The other signals' events are counted as lost.
   EXPECT_LE(read.Named("signal").size(), static_cast<size_t>(num_signals));
 }
