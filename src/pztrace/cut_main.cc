@@ -167,14 +167,15 @@ from their beginning on. The packets with events are unchanged.
       "Counters, and other events without a category, stay.\n"};
   if (const auto exit_code = program::Parse(command, argc, argv))
     return *exit_code;
-  const std::string problem =
+  std::string problem =
       ParseTimeRange(from, to, &options.from_ns, &options.to_ns);
   if (!problem.empty())
     return WrongUsage(command, problem);
   if (output.empty())
     return WrongUsage(command, "-o is missing: where the piece goes");
-  if (output != "-" && IsSameFile(file_name, output))
-    return WrongUsage(command, "the piece cannot replace its trace");
+  problem = OutputProblem(file_name, output);
+  if (!problem.empty())
+    return WrongUsage(command, problem);
   const CategoryRules rules(protozero::internal::EncodeCategories(categories));
   if (!categories.empty()) {
     options.wants_category = [&rules](std::string_view category) {

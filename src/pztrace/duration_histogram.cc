@@ -35,7 +35,8 @@ double DurationHistogram::SmoothPercentile(uint64_t percent) const {
   const double begin =
       place.step == 0 ? -1 : static_cast<double>(EndOf(place.step - 1));
   const double end = static_cast<double>(EndOf(place.step));
-  return std::max(0.0, begin + 0.5 + (end - begin) * place.part);
+  const double value = begin + 0.5 + (end - begin) * place.part;
+  return std::clamp(value, 0.0, end);
 }
 
 DurationHistogram::Place DurationHistogram::PlaceOf(uint64_t percent) const {

@@ -24,6 +24,7 @@
 #include "src/program/io.h"
 #include "src/pztrace/commands.h"
 #include "src/pztrace/exported_tracks.h"
+#include "src/pztrace/output_file.h"
 #include "src/pztrace/program_name.h"
 #include "src/pztrace/shared_rows.h"
 #include "src/pztrace/shown_name.h"
@@ -452,7 +453,7 @@ std::string DatabaseProblem(const ExportArguments& arguments) {
     return "--format sqlite has all tables, and slices without an end, and "
            "takes no option for them";
   }
-  return "";
+  return OutputProblem(arguments.files[0], arguments.folder);
 }
 
 // Returns false, and has printed why, if the database is not there or has not

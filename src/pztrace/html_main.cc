@@ -14,6 +14,7 @@
 #include "src/program/command_line.h"
 #include "src/program/io.h"
 #include "src/pztrace/commands.h"
+#include "src/pztrace/output_file.h"
 #include "src/pztrace/program_name.h"
 #include "src/pztrace/quantities.h"
 #include "src/pztrace/task_page_rows.h"
@@ -68,8 +69,10 @@ slice has to say, and the slowest ones.
       ""};
   if (const auto exit_code = program::Parse(command, argc, argv))
     return *exit_code;
-  const std::string problem =
+  std::string problem =
       ParseTimeRange(from, to, &options.from_ns, &options.to_ns);
+  if (problem.empty())
+    problem = OutputProblem(file_name, output);
   if (!problem.empty())
     return WrongUsage(command, problem);
 

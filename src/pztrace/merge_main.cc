@@ -185,8 +185,9 @@ or an archive of traces of several hosts, for Perfetto 58 or later:
   if (!hosts.empty() && hosts.size() != files.size())
     return WrongUsage(command, "for an archive, each trace is HOST=TRACE");
   for (const std::string& file : files) {
-    if (output != "-" && IsSameFile(file, output))
-      return WrongUsage(command, "the output cannot replace a trace");
+    const std::string problem = OutputProblem(file, output);
+    if (!problem.empty())
+      return WrongUsage(command, problem);
   }
   const bool ok = hosts.empty() ? MergeInto(output, files)
                                 : ArchiveInto(output, hosts, files);

@@ -49,13 +49,17 @@ class OutputFile {
   FILE* file_ = nullptr;
 };
 
-// Returns whether both are there, and are the same file.
-inline bool IsSameFile(const std::string& a, const std::string& b) {
-  struct stat status_a;
-  struct stat status_b;
-  return stat(a.c_str(), &status_a) == 0 && stat(b.c_str(), &status_b) == 0 &&
-         status_a.st_dev == status_b.st_dev &&
-         status_a.st_ino == status_b.st_ino;
+// Returns why |output| cannot be written while |input| is read: it is the same
+// file. Otherwise an empty string. "-" is no file.
+inline std::string OutputProblem(const std::string& input,
+                                 const std::string& output) {
+  struct stat read;
+  struct stat written;
+  const bool is_same = output != "-" && stat(input.c_str(), &read) == 0 &&
+                       stat(output.c_str(), &written) == 0 &&
+                       read.st_dev == written.st_dev &&
+                       read.st_ino == written.st_ino;
+  return is_same ? "the output cannot replace what is read" : "";
 }
 
 }  // namespace pztrace

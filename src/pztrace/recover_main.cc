@@ -15,6 +15,7 @@
 #include "src/pztrace/completeness.h"
 #include "src/pztrace/flight_input.h"
 #include "src/pztrace/open_events.h"
+#include "src/pztrace/output_file.h"
 #include "src/pztrace/program_name.h"
 #include "src/pztrace/string_filter.h"
 #include "src/pztrace/timeline_file.h"
@@ -68,6 +69,9 @@ int RecoverMain(int argc, char** argv) {
         &strings.hashed}}};
   if (const auto exit_code = program::Parse(command, argc, argv))
     return *exit_code;
+  const std::string problem = OutputProblem(file_name, output);
+  if (!problem.empty())
+    return WrongUsage(command, problem);
   std::optional<StringFilter> filter;
   if (!strings.are_empty()) {
     if (!StringFilter::IsAvailable())

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <memory>
@@ -207,11 +208,15 @@ bool Fail(const std::string& file, const std::string& why) {
   return false;
 }
 
-// Returns whether |path| is a file that begins as SQLite's do.
+// Returns whether |path| is a file that begins as SQLite's do. Reads nothing of
+// a pipe, which would be missing in the trace.
 bool IsDatabase(const std::string& path) {
   constexpr std::string_view kBeginning("SQLite format 3\0", 16);
-  if (path == "-")
+  struct stat status;
+  if (path == "-" || stat(path.c_str(), &status) != 0 ||
+      !S_ISREG(status.st_mode)) {
     return false;
+  }
   const program::ScopedFile file(fopen(path.c_str(), "rb"));
   char bytes[kBeginning.size()];
   return file && fread(bytes, 1, sizeof(bytes), file.get()) == sizeof(bytes) &&

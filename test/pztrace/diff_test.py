@@ -143,6 +143,12 @@ class DiffTest(TimelineCommandTest):
       self.assertAlmostEqual(names['a'][column + '_before'], old, delta=0.06 * old)
       self.assertAlmostEqual(names['a'][column + '_after'], new, delta=0.06 * new)
 
+  def test_percentiles_of_short_slices(self):
+    for duration in 0, 1, 2, 7:
+      trace = run(call('call', duration))
+      row = self.rows([trace], [trace])[1]['call']
+      self.assertEqual((row['p50_before'], row['p99_before']), (duration, duration))
+
   def test_the_slice_around_may_not_end(self):
     trace = run(event(1, BEGIN, 1, name('main')), call('a', 5))
     rows, names = self.rows([trace], [trace])

@@ -138,6 +138,8 @@ class HtmlTest(PageTest):
     self.run_command(b'', '-o', path, code=1)
     self.assertEqual(path.read_text(), page)
     self.assertIn('/x/y: No such file', self.run_command(trace, '-o', '/x/y', code=1)[1])
+    self.assertIn('cannot replace', self.run_command(trace, '-o', self.path, code=2)[1])
+    self.assertEqual(self.path.read_bytes(), trace)
 
   def test_standard_input(self):
     trace = described() + event(1, INSTANT, 0, name('x'))

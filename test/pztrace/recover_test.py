@@ -164,6 +164,16 @@ class RecoverTest(unittest.TestCase):
       self.assertEqual(error, 'pztrace: %s: %s\n' % (self.recording, reason))
       self.assertFalse(self.trace.exists())
 
+  def test_the_recording_is_not_replaced(self):
+    self.recording.write_bytes(b'x')
+    link = self.folder / 'link'
+    link.symlink_to(self.recording)
+    for output in self.recording, link:
+      code, _, error = self.run_pztrace('recover', '-o', output, self.recording)
+      self.assertEqual(code, 2)
+      self.assertIn('cannot replace', error)
+    self.assertEqual(self.recording.read_bytes(), b'x')
+
 
 if __name__ == '__main__':
   if len(sys.argv) > 2 and sys.argv[1] == '--kills':

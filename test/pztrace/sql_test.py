@@ -6,6 +6,7 @@ the trace are. Runs in the build directory."""
 
 import csv
 import json
+import os
 import pathlib
 import random
 import re
@@ -341,6 +342,15 @@ class CommandTest(SqlTest):
       result = subprocess.run([PZTRACE, 'sql', '-', query], stdin=trace,
                               stdout=subprocess.PIPE, text=True, check=True)
     self.assertEqual(result.stdout, ' n\n17\n')
+    # A pipe is read once only.
+    read_end, write_end = os.pipe()
+    with os.fdopen(write_end, 'wb') as pipe:
+      pipe.write(self.path.read_bytes())
+    result = subprocess.run([PZTRACE, 'sql', '/dev/fd/%d' % read_end, query],
+                            stdout=subprocess.PIPE, text=True, pass_fds=[read_end],
+                            check=True)
+    os.close(read_end)
+    self.assertEqual(result.stdout, ' n\n17\n')
     self.database(trace_of(TRACE))
     path = self.path.with_suffix('.db')
     before = path.read_bytes()
@@ -410,6 +420,12 @@ class CommandTest(SqlTest):
     self.assertIn('No such file', export('-o', folder / 'no' / 'x', self.path, code=1))
     self.assertIn('is text', export('-o', path, __file__, code=1))
     self.assertFalse(path.exists())
+    link = path.with_suffix('.link')
+    link.symlink_to(self.path)
+    before = self.path.read_bytes()
+    for output in self.path, link:
+      self.assertIn('cannot replace', export('-o', output, self.path, code=2))
+    self.assertEqual(self.path.read_bytes(), before)
     # An older database is replaced, and what is left of a trace is there.
     path.write_bytes(b'x' * 1000000)
     export('-o', path, self.path, code=0)

@@ -90,9 +90,9 @@ struct TraceVerdict {
 //     return events.reader().error();
 //   const TraceVerdict verdict = events.Check(rule);
 //
-// An event is inside a slice if the slice is open on its track. Slices without
-// an end last until the end of the trace. They are not expected to have had all
-// their events yet, nor to be short.
+// An event is inside a slice if the slice is open on its track when the event
+// begins. Slices without an end last until the end of the trace. They are not
+// expected to have had all their events yet, nor to be short.
 //
 // It keeps 32 bytes for each event. One thread at a time.
 class TraceEvents {

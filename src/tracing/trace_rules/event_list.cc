@@ -33,13 +33,12 @@ bool EventList::IsWanted(const TraceReader& reader, uint64_t track) const {
   return true;
 }
 
-EventList::ListedTrack& EventList::TrackFor(const TraceReader& reader,
-                                            uint64_t number) {
+uint32_t EventList::TrackFor(const TraceReader& reader, uint64_t number) {
   const auto [found, is_new] =
       track_ids_.emplace(number, static_cast<uint32_t>(tracks_.size()));
   if (is_new)
-    tracks_.push_back({number, IsWanted(reader, number), {}});
-  return tracks_[found->second];
+    tracks_.push_back({number, IsWanted(reader, number)});
+  return found->second;
 }
 
 uint32_t EventList::TextFor(const EventText* text) {
@@ -54,36 +53,23 @@ uint32_t EventList::TextFor(const EventText* text) {
 void EventList::AddSlice(const TraceReader& reader,
                          const Slice& slice,
                          ListedEvent::Kind kind) {
-  ListedTrack& track = TrackFor(reader, slice.track);
-  if (!track.is_wanted)
-    return;
-  // The groups of deeper slices are inside this one, even if it is not listed:
-  // then it takes their place, for slices that contain it.
-  uint32_t num_inside = 0;
-  std::vector<Group>& groups = track.groups;
-  while (!groups.empty() && groups.back().depth > slice.depth) {
-    num_inside += groups.back().count;
-    groups.pop_back();
-  }
-  const uint32_t text = TextFor(slice.text);
-  const uint32_t count = num_inside + (text != kNoText ? 1 : 0);
-  if (!groups.empty() && groups.back().depth == slice.depth)
-    groups.back().count += count;
-  else if (count != 0)
-    groups.push_back({slice.depth, count});
+  const uint32_t track = TrackFor(reader, slice.track);
+  const uint32_t text =
+      tracks_[track].is_wanted ? TextFor(slice.text) : kNoText;
   if (text == kNoText)
     return;
-  events_.push_back({slice.begin_ns, slice.duration_ns, text, num_inside,
-                     track_ids_[slice.track], kind});
+  events_.push_back({slice.begin_ns, slice.duration_ns, text,
+                     static_cast<uint32_t>(slice.number), track, kind});
 }
 
 void EventList::AddInstant(const TraceReader& reader, const Instant& instant) {
-  ListedTrack& track = TrackFor(reader, instant.track);
-  const uint32_t text = track.is_wanted ? TextFor(instant.text) : kNoText;
+  const uint32_t track = TrackFor(reader, instant.track);
+  const uint32_t text =
+      tracks_[track].is_wanted ? TextFor(instant.text) : kNoText;
   if (text == kNoText)
     return;
-  instants_.push_back({instant.time_ns, 0, text, 0, track_ids_[instant.track],
-                       ListedEvent::Kind::kInstant});
+  events_.push_back(
+      {instant.time_ns, 0, text, 0, track, ListedEvent::Kind::kInstant});
 }
 
 ListedTask& EventList::TaskFor(const TaskStep& step, uint64_t task) {
@@ -93,7 +79,7 @@ ListedTask& EventList::TaskFor(const TaskStep& step, uint64_t task) {
 }
 
 void EventList::AddStep(const TraceReader& reader, const TaskStep& step) {
-  if (!TrackFor(reader, step.thread).is_wanted)
+  if (!tracks_[TrackFor(reader, step.thread)].is_wanted)
     return;
   uint64_t& running = running_[step.thread];
   if (step.kind == TaskStep::Kind::kLoss) {
@@ -117,46 +103,50 @@ void EventList::AddStep(const TraceReader& reader, const TaskStep& step) {
 }
 
 void EventList::Sort() {
-  SortInOrder(&events_, [](const ListedEvent& a, const ListedEvent& b) {
-    return a.track < b.track;
-  });
-  SortInOrder(&instants_, [](const ListedEvent& a, const ListedEvent& b) {
-    return a.track != b.track ? a.track < b.track : a.begin_ns < b.begin_ns;
-  });
-  if (!instants_.empty())
-    MergeInstants();
+  const auto is_less = [](const ListedEvent& a, const ListedEvent& b) {
+    if (a.track != b.track)
+      return a.track < b.track;
+    if (a.begin_ns != b.begin_ns)
+      return a.begin_ns < b.begin_ns;
+    const bool is_instant_a = a.kind == ListedEvent::Kind::kInstant;
+    const bool is_instant_b = b.kind == ListedEvent::Kind::kInstant;
+    if (is_instant_a || is_instant_b)
+      return is_instant_a < is_instant_b;
+    // Numbers of slices that begin at one time are less than 2^31 apart.
+    return static_cast<int32_t>(a.num_inside - b.num_inside) < 0;
+  };
+  const std::vector<size_t> added = SortInOrder(&events_, is_less);
+  // The slices behind still have their numbers, which are of no use anymore.
+  for (size_t i = 0; i < events_.size(); ++i)
+    events_[i].num_inside = CountInside(i, added);
 }
 
-void EventList::MergeInstants() {
-  std::vector<ListedEvent> merged;
-  merged.reserve(events_.size() + instants_.size());
-  // The indices in |merged| at which the insides of slices begin, by the index
-  // of the first slice inside, or of the slice itself. So an instant is passed
-  // once, even if many slices contain it.
-  std::vector<size_t> begins(events_.size());
-  auto instant = instants_.begin();
-  for (size_t i = 0; i < events_.size(); ++i) {
-    ListedEvent slice = events_[i];
-    while (instant != instants_.end() &&
-           (instant->track < slice.track ||
-            (instant->track == slice.track &&
-             instant->begin_ns <= slice.end_ns()))) {
-      merged.push_back(*instant++);
-    }
-    if (slice.num_inside == 0)
-      begins[i] = merged.size();
-    size_t& begin = begins[i - slice.num_inside];
-    while (begin > 0 && merged[begin - 1].track == slice.track &&
-           merged[begin - 1].kind == ListedEvent::Kind::kInstant &&
-           merged[begin - 1].begin_ns >= slice.begin_ns) {
-      --begin;
-    }
-    slice.num_inside = static_cast<uint32_t>(merged.size() - begin);
-    merged.push_back(slice);
-  }
-  merged.insert(merged.end(), instant, instants_.end());
-  events_ = std::move(merged);
-  instants_ = {};
+uint32_t EventList::CountInside(size_t index,
+                                const std::vector<size_t>& added) const {
+  const ListedEvent& slice = events_[index];
+  if (slice.kind == ListedEvent::Kind::kInstant)
+    return 0;
+  const auto begin = events_.begin() + static_cast<ptrdiff_t>(index) + 1;
+  const auto is_before_end = [&slice](const ListedEvent& event) {
+    return event.track == slice.track &&
+           (slice.kind == ListedEvent::Kind::kUnfinished ||
+            event.begin_ns < slice.end_ns());
+  };
+  auto end = std::partition_point(begin, events_.end(), is_before_end);
+  // Of slices that begin at the time at which this one ends, those inside have
+  // ended before. Of instants at that time, only those of a slice that takes no
+  // time are inside.
+  const auto is_at_end = [&](const ListedEvent& event) {
+    if (event.track != slice.track || event.begin_ns != slice.end_ns())
+      return false;
+    return event.kind == ListedEvent::Kind::kInstant
+               ? slice.duration_ns == 0
+               : added[static_cast<size_t>(&event - events_.data())] <
+                     added[index];
+  };
+  while (end != events_.end() && is_at_end(*end))
+    ++end;
+  return static_cast<uint32_t>(end - begin);
 }
 
 std::vector<bool> EventList::TextsNamed(std::string_view name) const {

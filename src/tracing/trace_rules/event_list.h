@@ -26,10 +26,11 @@ namespace protozero {
 PROTOZERO_ABI_BEGIN
 namespace internal {
 
-// Sorts |items|, and keeps the order of equal ones. std::stable_sort() does,
-// too, but warns of its own inside with some compilers and libraries.
+// Sorts |items|, and keeps the order of equal ones. Returns the indices that
+// they had. std::stable_sort() keeps it, too, but warns of its own inside with
+// some compilers and libraries.
 template <typename T, typename IsLess>
-void SortInOrder(std::vector<T>* items, IsLess is_less) {
+std::vector<size_t> SortInOrder(std::vector<T>* items, IsLess is_less) {
   std::vector<size_t> indices(items->size());
   std::iota(indices.begin(), indices.end(), size_t{0});
   std::sort(indices.begin(), indices.end(), [&](size_t a, size_t b) {
@@ -42,6 +43,7 @@ void SortInOrder(std::vector<T>* items, IsLess is_less) {
   for (const size_t index : indices)
     sorted.push_back((*items)[index]);
   *items = std::move(sorted);
+  return indices;
 }
 
 // A slice or an instant.
@@ -51,7 +53,8 @@ struct ListedEvent {
   uint64_t begin_ns;
   uint64_t duration_ns;
   uint32_t text;
-  // The number of events inside it. They stand before it in the list.
+  // The number of events inside it. They stand behind it in the list. Until
+  // Sort(), the slice's number.
   uint32_t num_inside;
   uint32_t track;
   Kind kind;
@@ -67,8 +70,9 @@ struct ListedTask {
   std::string text = {};  // Its name, and the place where it was spawned.
 };
 
-// The events of a trace that rules name, by track. The events inside a slice
-// are those just before it: the reader gives out a slice when it ends.
+// The events of a trace that rules name, by track, in the order in which they
+// begin. So the events inside a slice are the next ones, even if slices overlap
+// and do not contain each other.
 class EventList {
  public:
   explicit EventList(TraceEvents::Options options);
@@ -79,7 +83,8 @@ class EventList {
                 ListedEvent::Kind kind);
   void AddInstant(const TraceReader& reader, const Instant& instant);
   void AddStep(const TraceReader& reader, const TaskStep& step);
-  // Brings the events of each track together. Call it after the last event.
+  // Sorts the events, and counts those inside of each. Call it after the last
+  // one.
   void Sort();
   // Returns the events. REQUIRES: Sort() was called.
   const std::vector<ListedEvent>& events() const { return events_; }
@@ -101,26 +106,21 @@ class EventList {
   }
 
  private:
-  // Neighbouring slices of a track that no slice after them contains yet.
-  struct Group {
-    uint32_t depth;
-    uint32_t count;
-  };
-
   struct ListedTrack {
     uint64_t number;
     bool is_wanted;
-    std::vector<Group> groups;  // By depth, the deepest one last.
   };
 
   static constexpr uint32_t kNoText = UINT32_MAX;
 
-  ListedTrack& TrackFor(const TraceReader& reader, uint64_t number);
+  // Returns the track's index in |tracks_|.
+  uint32_t TrackFor(const TraceReader& reader, uint64_t number);
   bool IsWanted(const TraceReader& reader, uint64_t track) const;
   // Returns kNoText if no rule names it.
   uint32_t TextFor(const EventText* text);
-  // Puts the instants between the slices.
-  void MergeInstants();
+  // Returns the number of events inside the slice at |index|. REQUIRES: they
+  // are sorted, and were added in the order of |added|.
+  uint32_t CountInside(size_t index, const std::vector<size_t>& added) const;
   ListedTask& TaskFor(const TaskStep& step, uint64_t task);
 
   const TraceEvents::Options options_;
@@ -130,8 +130,6 @@ class EventList {
   std::vector<ListedTrack> tracks_;
   std::unordered_map<uint64_t, uint32_t> track_ids_;
   std::vector<ListedEvent> events_;
-  // The reader gives them out in the order of the file.
-  std::vector<ListedEvent> instants_;
   std::map<std::pair<uint64_t, uint64_t>, ListedTask> tasks_;
   // The task that each thread runs.
   std::unordered_map<uint64_t, uint64_t> running_;

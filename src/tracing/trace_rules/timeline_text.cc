@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <utility>
 
 #include "src/tracing/trace_rules/rule_text.h"
 
@@ -78,22 +77,16 @@ void TimelineText::AppendEvent(const ListedEvent& event,
            RuleName(list_.NameOf(event)) + (is_marked ? "  <--\n" : "\n");
 }
 
-void TimelineText::AppendInOrder(std::vector<size_t> indices,
+void TimelineText::AppendInOrder(const std::vector<size_t>& indices,
                                  const std::vector<bool>& is_marked,
                                  std::string* text) const {
-  // Slices stand behind those inside them.
-  std::reverse(indices.begin(), indices.end());
-  SortInOrder(&indices, [this](size_t a, size_t b) {
-    return events_[a].begin_ns < events_[b].begin_ns;
-  });
   std::vector<size_t> open;
   for (const size_t index : indices) {
     const ListedEvent& event = events_[index];
-    while (!open.empty() &&
-           (open.back() < index ||
-            open.back() - events_[open.back()].num_inside > index)) {
-      open.pop_back();
-    }
+    const auto has_ended = [&](size_t outer) {
+      return outer + events_[outer].num_inside < index;
+    };
+    open.erase(std::remove_if(open.begin(), open.end(), has_ended), open.end());
     AppendEvent(event, open.size(), is_marked[event.text], text);
     open.push_back(index);
   }
@@ -104,16 +97,15 @@ void TimelineText::AppendInside(size_t index,
                                 std::string* text) const {
   const ListedEvent& outer = events_[index];
   const bool has_all = outer.num_inside < kMaxLines;
-  std::vector<size_t> indices;
-  for (size_t i = index - outer.num_inside;
-       i < index && indices.size() + 1 < kMaxLines; ++i) {
+  std::vector<size_t> indices = {index};
+  for (size_t i = index + 1;
+       i <= index + outer.num_inside && indices.size() < kMaxLines; ++i) {
     if (has_all || is_marked[events_[i].text])
       indices.push_back(i);
   }
-  const size_t num_left_out = outer.num_inside - indices.size();
-  indices.push_back(index);
+  const size_t num_left_out = outer.num_inside + 1 - indices.size();
   AppendTrack(outer, text);
-  AppendInOrder(std::move(indices), is_marked, text);
+  AppendInOrder(indices, is_marked, text);
   if (num_left_out != 0)
     *text += "  ... and " + std::to_string(num_left_out) + " more inside\n";
 }

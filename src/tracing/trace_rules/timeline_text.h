@@ -42,9 +42,9 @@ class TimelineText {
   static std::string DurationText(uint64_t ns);
 
  private:
-  // Appends events in order of time, each further right than those that
-  // contain it.
-  void AppendInOrder(std::vector<size_t> indices,
+  // Appends events, each further right than those that contain it. |indices|
+  // are sorted.
+  void AppendInOrder(const std::vector<size_t>& indices,
                      const std::vector<bool>& is_marked,
                      std::string* text) const;
   void AppendEvent(const ListedEvent& event,

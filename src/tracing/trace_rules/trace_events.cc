@@ -143,16 +143,18 @@ class TraceEvents::Impl {
   TraceVerdict CheckInEach(const TraceRule& rule) const {
     const std::vector<bool> is_counted = list_.TextsNamed(rule.name);
     const std::vector<bool> is_outer = list_.TextsNamed(*rule.outer);
-    // The number of events up to each one. Those inside a slice are neighbours.
+    // The number of events before each one. Those inside a slice are
+    // neighbours.
     std::vector<uint64_t> counts = {0};
     counts.reserve(events().size() + 1);
+    for (const ListedEvent& event : events())
+      counts.push_back(counts.back() + (is_counted[event.text] ? 1 : 0));
     uint64_t num_outer = 0;
     uint64_t num_broken = 0;
     std::string text;
     for (size_t i = 0; i < events().size(); ++i) {
       const ListedEvent& event = events()[i];
-      const uint64_t count = counts[i] - counts[i - event.num_inside];
-      counts.push_back(counts[i] + (is_counted[event.text] ? 1 : 0));
+      const uint64_t count = counts[i + 1 + event.num_inside] - counts[i + 1];
       if (!is_outer[event.text] || event.kind == ListedEvent::Kind::kInstant)
         continue;
       ++num_outer;

@@ -119,6 +119,10 @@ class TraceEventsTest : public testing::Test {
   void End(uint64_t ns, uint64_t track = 7) {
     AddEvent(ns, TrackEvent::TYPE_SLICE_END, "", track);
   }
+  // Ends the slice that began |duration| before, which others may overlap.
+  void EndOf(uint64_t duration, uint64_t ns) {
+    AddEvent(ns, TrackEvent::TYPE_SLICE_END, "", 7, duration);
+  }
   void Moment(uint64_t ns, const char* name, uint64_t track = 7) {
     AddEvent(ns, TrackEvent::TYPE_INSTANT, name, track);
   }
@@ -173,11 +177,14 @@ class TraceEventsTest : public testing::Test {
   void AddEvent(uint64_t ns,
                 TrackEvent::Type type,
                 const char* name,
-                uint64_t track) {
+                uint64_t track,
+                uint64_t ended_duration = 0) {
     HeapBuffered<Trace> trace;
     auto* const packet = trace->add_packet();
     packet->set_trusted_packet_sequence_id(1);
     packet->set_timestamp(ns);
+    if (ended_duration != 0)
+      packet->set_ended_slice_duration(static_cast<uint32_t>(ended_duration));
     auto* const event = packet->set_track_event();
     event->set_type(type);
     event->set_track_uuid(track);
@@ -248,6 +255,68 @@ TEST_F(TraceEventsTest, InsideMeansOnTheSameTrackAndBetweenBeginAndEnd) {
   EXPECT_EQ(Check("in each request exactly 1 db"), "");
   EXPECT_EQ(Check("in each other at most 1 db"), "");
   EXPECT_EQ(Check("exactly 4 db"), "");
+}
+
+TEST_F(TraceEventsTest, SlicesThatOverlapHaveWhatBeginsInThem) {
+  Begin(10, "a");
+  Begin(11, "b");
+  Moment(15, "in both");
+  EndOf(10, 20);  // |a|
+  Begin(30, "c");
+  Moment(31, "in c");
+  EndOf(10, 40);  // |c|
+  EndOf(39, 50);  // |b|
+  Begin(60, "d");
+  EndOf(10, 70);
+  EXPECT_EQ(Check("in each a exactly 1 \"in both\""), "");
+  EXPECT_EQ(Check("in each b exactly 1 \"in both\""), "");
+  EXPECT_EQ(Check("in each b exactly 1 \"in c\""), "");
+  EXPECT_EQ(Check("in each b exactly 1 c"), "");
+  EXPECT_EQ(Check("never c inside a"), "");
+  EXPECT_EQ(Check("never c inside d"), "");
+  EXPECT_EQ(Check("never b inside d"), "");
+  EXPECT_EQ(Check("in each a exactly 0 b"),
+            "  1 of 1 a break it.\n"
+            "  1 b in this a:\n"
+            "  a track without a description:\n"
+            "        0.000 ms        10 ns  a\n"
+            "        0.000 ms        39 ns    b  <--\n");
+}
+
+TEST_F(TraceEventsTest, NothingOfBeforeALossIsInsideALaterSlice) {
+  Begin(10, "lost end");
+  Begin(11, "db");
+  End(12);
+  {
+    HeapBuffered<Trace> trace;
+    auto* const packet = trace->add_packet();
+    packet->set_trusted_packet_sequence_id(1);
+    packet->set_previous_packet_dropped(true);
+    bytes_ += trace.SerializeAsString();
+  }
+  Begin(20, "request");
+  End(30);
+  EXPECT_EQ(Check("exactly 1 db"), "");
+  EXPECT_EQ(Check("in each request exactly 0 db"), "");
+}
+
+TEST_F(TraceEventsTest, WhatBeginsWhenASliceEndsIsNotInside) {
+  Begin(10, "a");
+  End(20);
+  Moment(20, "x");
+  Begin(20, "b");
+  Moment(20, "y");
+  Begin(20, "c");
+  End(20);
+  End(30);
+  Begin(40, "a");
+  Begin(50, "c");
+  End(50);
+  End(50);
+  EXPECT_EQ(Check("never x inside a"), "");
+  EXPECT_EQ(Check("in each b exactly 1 y"), "");
+  EXPECT_EQ(Check("in each b exactly 1 c"), "");
+  EXPECT_NE(Check("never c inside a"), "");
 }
 
 TEST_F(TraceEventsTest, SliceWithoutAnEndMayStillKeepTheRule) {
