@@ -32,6 +32,11 @@ RecordingSink::RecordingSink(RecordingSession* session,
       }),
       snapshot_server_(session) {}
 
+RecordingSink::~RecordingSink() {
+  if (!published_.empty())
+    unlink(published_.c_str());
+}
+
 void RecordingSink::FilterStrings(const StringFilter::Patterns& patterns) {
   filter_.emplace(patterns);
   output_.SetFilter(&*filter_);
@@ -57,6 +62,7 @@ bool RecordingSink::Open(const std::string& path, const std::string& folder) {
     program::PrintError(kProgram, "%s", error.c_str());
     return false;
   }
+  published_ = PublishAddress(folder, session_->socket());
   return true;
 }
 
@@ -73,9 +79,12 @@ uint32_t RecordingSink::Run() {
 }
 
 bool RecordingSink::WriteRest() {
-  if (triggered_.is_busy())
-    triggered_.Run();
-  return drain_.ReadSome() && !triggered_.is_busy();
+  // A slow request may be the last that a program does.
+  if (watcher_.has_value() && watcher_->LookLast())
+    triggered_.Request();
+  // Copies come first: what is read is not there anymore.
+  triggered_.Run();
+  return !triggered_.is_busy() && drain_.ReadSome();
 }
 
 void RecordingSink::Close() {

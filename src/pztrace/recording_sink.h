@@ -34,6 +34,7 @@ class RecordingSink {
                 uint32_t period_ms,
                 const Rotation& rotation,
                 const Compression& compression);
+  ~RecordingSink();
 
   RecordingSink(const RecordingSink&) = delete;
   RecordingSink& operator=(const RecordingSink&) = delete;
@@ -76,6 +77,8 @@ class RecordingSink {
   TriggeredFiles triggered_;
   std::optional<RuleWatcher> watcher_;
   uint64_t start_ms_ = 0;
+  // The path of PublishAddress().
+  std::string published_;
   // The last members: their threads read the others.
   SocketServer stats_server_;
   SnapshotServer snapshot_server_;

@@ -95,21 +95,41 @@ void RuleWatcher::OnMatch(uint64_t end_ns, const std::string& text) {
     due_ = text;
 }
 
+bool RuleWatcher::LookLast() {
+  if (is_out_of_memory_)
+    return false;
+  is_out_of_memory_ = !protozero::RunsInMemory([&] {
+    while (!ReadSome()) {
+    }
+    matcher_.EndLook();
+    // The steps that have waited for those of other threads wait no longer.
+    matcher_.EndLook();
+  });
+  const bool is_due = !due_.empty();
+  if (is_due)
+    PrintDue();
+  return is_due;
+}
+
 void RuleWatcher::ActivateIfDue() {
   const uint64_t now_ns = protozero::TraceTimeNs();
   if (due_.empty() || now_ns < next_file_ns_)
     return;
-  const std::string shown =
-      filter_ != nullptr ? filter_->FilterText(due_) : due_;
-  fprintf(stderr, "%s\n",
-          shown.empty() ? "a rule of --when" : program::Shown(shown).c_str());
-  due_.clear();
+  PrintDue();
   service_->ActivateTrigger(trigger_);
   covered_until_ns_ = now_ns + after_ns_;
   // The file of a match behind this moment has to reach back to it, although
   // the next look comes a period later.
   next_file_ns_ =
       covered_until_ns_ + before_ns_ - std::min(before_ns_, kOverlapNs);
+}
+
+void RuleWatcher::PrintDue() {
+  const std::string shown =
+      filter_ != nullptr ? filter_->FilterText(due_) : due_;
+  fprintf(stderr, "%s\n",
+          shown.empty() ? "a rule of --when" : program::Shown(shown).c_str());
+  due_.clear();
 }
 
 void RuleWatcher::ReportLosses() const {

@@ -50,6 +50,9 @@ class RuleWatcher {
   // To be called between two calls of the host. Returns how many milliseconds
   // the host may wait, UINT32_MAX for any time.
   uint32_t Run();
+  // Looks once more, when the session has stopped. Returns whether there is a
+  // match that needs a file, and has printed it.
+  bool LookLast();
   // Says what it has not seen, because programs were faster than it.
   void ReportLosses() const;
 
@@ -58,6 +61,8 @@ class RuleWatcher {
   bool ReadSome();
   void OnMatch(uint64_t end_ns, const std::string& text);
   void ActivateIfDue();
+  // Prints the match that needs a file, and forgets it.
+  void PrintDue();
 
   protozero::TracingService* const service_;
   const StringFilter* const filter_;

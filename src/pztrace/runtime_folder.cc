@@ -48,6 +48,24 @@ std::string SnapshotSocket(const std::string& folder, pid_t pid) {
   return folder + "/" + std::to_string(pid) + ".snapshots";
 }
 
+std::string PublishAddress(const std::string& folder,
+                           const std::string& address) {
+  const std::string path = ProducerSocket(folder, getpid());
+  if (address == path)
+    return "";
+  // A process of that number, which was killed, may have left one.
+  unlink(path.c_str());
+  // A link may have any text, such as an address that is no path.
+  return symlink(address.c_str(), path.c_str()) == 0 ? path : "";
+}
+
+std::string AddressOf(const std::string& folder, pid_t pid) {
+  const std::string path = ProducerSocket(folder, pid);
+  char address[PATH_MAX];
+  const ssize_t size = readlink(path.c_str(), address, sizeof(address));
+  return size <= 0 ? path : std::string(address, static_cast<size_t>(size));
+}
+
 std::vector<pid_t> FindRecorders(const std::string& folder) {
   std::vector<pid_t> pids;
   const std::unique_ptr<DIR, CloseFolder> dir(opendir(folder.c_str()));

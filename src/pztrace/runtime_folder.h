@@ -23,6 +23,14 @@ std::string ProducerSocket(const std::string& folder, pid_t pid);
 std::string StatsSocket(const std::string& folder, pid_t pid);
 std::string SnapshotSocket(const std::string& folder, pid_t pid);
 
+// Leaves the address at which this process waits for producers where others
+// find it, if that is not its ProducerSocket(). Returns the path to be removed
+// later, or an empty one.
+std::string PublishAddress(const std::string& folder,
+                           const std::string& address);
+// Returns the address at which |pid| waits for producers.
+std::string AddressOf(const std::string& folder, pid_t pid);
+
 // Returns the processes that have a socket for statistics. They may have died.
 std::vector<pid_t> FindRecorders(const std::string& folder);
 

@@ -2,12 +2,11 @@
 
 // pztrace trigger.
 
-#include <stdlib.h>
-#include <unistd.h>
+#include <sys/types.h>
 
+#include <set>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "protozero/tracing/producer.h"
 #include "src/program/command_line.h"
@@ -28,8 +27,7 @@ namespace {
 constexpr uint32_t kConnectTimeoutMs = 5000;
 
 // Activates a trigger of the sessions of one service. Returns false, and says
-// why, if it has not been told. |socket| is empty for the one that programs
-// find by themselves.
+// why, if it has not been told.
 bool Activate(const std::string& trigger,
               const std::string& socket,
               std::string* why) {
@@ -62,18 +60,27 @@ all recordings of this user, and to the service that programs find.
   if (const auto exit_code = program::Parse(command, argc, argv))
     return *exit_code;
   std::string why;
-  bool is_told = Activate(trigger, "", &why);
-  std::string unused;
-  const std::string folder = protozero::UserFolder(&unused);
-  // The recordings of commands have sockets of their own.
+  const std::string folder = protozero::UserFolder(&why);
+  // Each is told once, however it is found.
+  std::set<std::string> told;
   for (const pid_t pid : FindRecorders(folder)) {
-    const std::string socket = ProducerSocket(folder, pid);
-    if (access(socket.c_str(), F_OK) == 0)
-      is_told = Activate(trigger, socket, &unused) || is_told;
+    const std::string socket = AddressOf(folder, pid);
+    if (told.count(socket) == 0 && Activate(trigger, socket, &why))
+      told.insert(socket);
   }
-  if (!is_told)
+  // A program finds the first of these that answers.
+  std::string unused;
+  for (const std::string& socket : protozero::ProducerSockets(&unused)) {
+    if (told.count(socket) != 0)
+      break;
+    if (Activate(trigger, socket, &why)) {
+      told.insert(socket);
+      break;
+    }
+  }
+  if (told.empty())
     program::PrintError(kProgram, "%s", why.c_str());
-  return is_told ? kSuccess : kFailure;
+  return told.empty() ? kFailure : kSuccess;
 }
 
 }  // namespace pztrace

@@ -15,8 +15,12 @@ namespace pztrace {
 using protozero::TracingService;
 
 uint32_t TriggeredFiles::Run() {
-  if (copy_ == 0 && session_->TakeTrigger())
+  // What a session has while it stops is not all yet.
+  if (copy_ == 0 && is_busy() &&
+      session_->service()->GetState(session_->id()) !=
+          TracingService::kStopping) {
     Begin();
+  }
   if (copy_ == 0)
     return UINT32_MAX;
   switch (session_->service()->GetState(copy_)) {
@@ -47,6 +51,8 @@ uint32_t TriggeredFiles::Run() {
 }
 
 void TriggeredFiles::Begin() {
+  is_requested_ = false;
+  session_->TakeTrigger();
   std::string error;
   copy_ = session_->service()->CloneSession(session_->id(), &error);
   if (copy_ == 0) {

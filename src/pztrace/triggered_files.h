@@ -36,8 +36,12 @@ class TriggeredFiles {
   // To be called between two calls of the host. Returns how many milliseconds
   // the host may wait, UINT32_MAX for any time.
   uint32_t Run();
-  // Returns whether a file is being written.
-  bool is_busy() const { return copy_ != 0; }
+  // Asks for a file, as a trigger does.
+  void Request() { is_requested_ = true; }
+  // Returns whether a file is to be written.
+  bool is_busy() const {
+    return copy_ != 0 || is_requested_ || session_->has_trigger();
+  }
 
  private:
   void Begin();
@@ -49,6 +53,7 @@ class TriggeredFiles {
   const Compression compression_;
   const StringFilter* filter_ = nullptr;
   std::string path_;
+  bool is_requested_ = false;
   protozero::TracingSessionID copy_ = 0;
   // The file of the copy, once there is something to write.
   std::optional<TraceOutput> output_;

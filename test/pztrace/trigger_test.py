@@ -4,11 +4,12 @@
 the build directory, as pztrace_test.py does."""
 
 import json
+import os
 import re
 import sys
 import time
 
-from pztrace_test import BUILD_DIR, PztraceTest, main
+from pztrace_test import BUILD_DIR, PZTRACE, PztraceTest, main
 
 EVENT_TRACER = BUILD_DIR / 'event_tracer'
 NAME = re.compile(r'^trace-\d{8}T\d{6}\.\d{3}Z\.pftrace$')
@@ -96,6 +97,42 @@ class TriggerTest(PztraceTest):
     self.assertEqual({path.name for path in self.files.iterdir()},
                      {first.name, second.name, self.trace.name})
 
+  def test_each_recording_is_told_once(self):
+    trigger = '%s trigger slow' % PZTRACE.resolve()
+    process = self.start('record', '-o', self.trace, '--on-trigger', 'slow', '--', 'sh', '-c',
+                         '%s; %s; read line; true' % (EVENT_TRACER.resolve(), trigger))
+    self.next_file(process)
+    self.end(process)
+    self.assertEqual(len([path for path in self.files.iterdir() if NAME.match(path.name)]), 1)
+
+  def test_recordings_with_a_socket_of_their_own(self):
+    for socket in self.folder / 'own', '@pztrace trigger test %d' % os.getpid():
+      with self.subTest(socket):
+        process = self.start('record', '-o', self.trace, '--on-trigger', 'slow',
+                             '--socket', socket)
+        self.assertIn(str(socket), process.stderr.readline())
+        self.trigger('slow')
+        self.next_file(process)
+        process.terminate()
+        process.wait()
+
+  def test_what_is_due_when_the_recording_ends(self):
+    process = self.start_tracer('--on-trigger', 'slow', '--after', '1h')
+    self.write(process, 3)
+    self.trigger('slow')
+    self.assertIn('nothing lost', self.end(process))
+    file, = [path for path in self.files.iterdir() if NAME.match(path.name)]
+    self.assertEqual(sorted(self.slices(file)), sorted(self.slices(self.trace)))
+
+  def test_match_right_before_the_end(self):
+    process = self.start('record', '-o', self.trace, '--when', 'slice of app > 0', '--',
+                         EVENT_TRACER)
+    process.stdin.close()
+    self.assertIn('of app', process.stderr.read())
+    self.assertEqual(process.wait(), 0)
+    file, = [path for path in self.files.iterdir() if NAME.match(path.name)]
+    self.assertIn('of app', self.slices(file))
+
   def test_strings_that_the_recording_drops(self):
     process = self.start_tracer('--on-trigger', 'slow', '--before', '1h',
                                 '--drop-strings', 'of app')
@@ -164,9 +201,9 @@ class TriggerTest(PztraceTest):
     self.write(process, 5)
     time.sleep(0.9)
     self.write(process, 5)
-    self.assertNotIn('slice of net.io', self.end(process))
+    self.assertEqual(self.end(process).count('slice of net.io'), 1)
     self.assertEqual(self.slices(self.trace).count('of net.io'), 31)
-    self.assertEqual(len(list(self.files.iterdir())), 2)
+    self.assertEqual(len(list(self.files.iterdir())), 3)
 
   def test_rules_make_the_next_file_where_the_last_one_ends(self):
     first = None

@@ -146,6 +146,17 @@ TEST_F(SessionTriggersTest, BurstIsOneClone) {
   EXPECT_EQ(service_.NextDeadlineMs(), UINT64_MAX);
 }
 
+TEST_F(SessionTriggersTest, CloneIsAskedForBeforeItsDelayIfTheSessionStops) {
+  config_.triggers = {{"a", 100}};
+  Start(TriggerMode::kClone);
+  Activate("a");
+  EXPECT_EQ(consumer_.triggers, "");
+  service_.StopTracing(session_);
+  EXPECT_EQ(consumer_.triggers, "a ");
+  PassTime(1000);
+  EXPECT_EQ(consumer_.triggers, "a ");
+}
+
 TEST_F(SessionTriggersTest, LimitIsForADay) {
   config_.triggers = {{"a", 0, 2}, {"b", 0}};
   Start(TriggerMode::kClone);

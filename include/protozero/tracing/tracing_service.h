@@ -195,7 +195,8 @@ class TracingService {
                                          const ProducerInfo&,
                                          const std::string& /*reason*/) {}
     // Called when a trigger of TriggerMode::kClone has been activated, and its
-    // delay is over. It is time to call CloneSession().
+    // delay is over, or the session stops. It is time to call CloneSession();
+    // when a session has stopped, its copy has all of it.
     virtual void OnCloneTrigger(TracingSessionID, const std::string& /*name*/) {
     }
     // Called when the session is kStopped. If TraceConfig::write_period_ms is

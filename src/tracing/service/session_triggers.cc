@@ -95,17 +95,33 @@ void Sessions::PullTrigger(size_t index, Session* session) {
 void Sessions::RunTriggers(uint64_t now, Session* session) {
   SessionTimes& times = session->times;
   if (times.trigger <= now) {
-    times.trigger = kNever;
-    const TraceConfig& config = session->config;
-    if (config.trigger_mode == TriggerMode::kStop) {
+    if (session->config.trigger_mode == TriggerMode::kStop)
       Stop(session);
-    } else if (session->consumer != nullptr) {
-      session->consumer->OnCloneTrigger(
-          session->id, config.triggers[session->triggers.pending].name);
-    }
+    else
+      AskForCopy(session);
   }
   if (times.trigger_timeout <= now)
     Stop(session);
+}
+
+void Sessions::AskForCopy(Session* session) {
+  session->times.trigger = kNever;
+  if (session->consumer == nullptr)
+    return;
+  const size_t trigger = session->triggers.pending;
+  session->consumer->OnCloneTrigger(session->id,
+                                    session->config.triggers[trigger].name);
+}
+
+void Sessions::EndTriggers(Session* session) {
+  SessionTimes& times = session->times;
+  // More than there is now, a later copy would not have.
+  if (times.trigger != kNever &&
+      session->config.trigger_mode == TriggerMode::kClone) {
+    AskForCopy(session);
+  }
+  times.trigger = kNever;
+  times.trigger_timeout = kNever;
 }
 
 }  // namespace service

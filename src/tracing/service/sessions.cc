@@ -143,8 +143,6 @@ void Sessions::Stop(Session* session) {
   session->state = TracingService::kStopping;
   session->stop_time = (*clock_)();
   session->times.stop = kNever;
-  session->times.trigger = kNever;
-  session->times.trigger_timeout = kNever;
   session->times.next_flush = kNever;
   session->times.next_clear = kNever;
   session->times.next_clock_snapshot = kNever;
@@ -152,6 +150,7 @@ void Sessions::Stop(Session* session) {
       session, session->config.flush_timeout_ms,
       kFlushReasonTraceStop | kFlushInitiatorService << kFlushInitiatorShift,
       /*is_final=*/true, nullptr);
+  EndTriggers(session);
 }
 
 void Sessions::StopWaiting(Session* session) {

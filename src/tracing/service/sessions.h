@@ -127,10 +127,12 @@ class Sessions final : private Flushes::Observer {
   // Forgets what is older than TraceConfig::ring_ms.
   void ForgetOld(Session* session);
   // Prepare a session for its triggers; do what a trigger says, now or after
-  // its delay; do what is due.
+  // its delay; do what is due; do it early, since the session stops.
   void SetUpTriggers(Session* session);
   void PullTrigger(size_t index, Session* session);
   void RunTriggers(uint64_t now, Session* session);
+  void EndTriggers(Session* session);
+  void AskForCopy(Session* session);
   // Gives what comes into the buffers of the session to |follower|, too; null
   // for no longer.
   void SetFollower(const Session& session, TraceBuffer* follower);
