@@ -101,8 +101,9 @@ class LocalTrace {
   // Writes a copy of a flight recorder to |path|, while threads go on to trace:
   // all events that were finished before the call and not overwritten. `pztrace
   // recover` makes a trace of it. Returns false, and sets errno, if that does
-  // not work; EBUSY if another call is under way. Any thread. Also in a signal
-  // handler: it is async-signal-safe.
+  // not work; EBUSY if another call is under way, EINVAL if |path| is the
+  // recorder's own file. Any thread. Also in a signal handler: it is
+  // async-signal-safe.
   bool Snapshot(const char* path) const;
 
   // Returns the reason why it does not record, or why not all that it records

@@ -60,6 +60,10 @@ std::unique_ptr<SharedMemoryFile> MakeFlightFile(const std::string& path,
   // Nobody sees a file that is not complete, and the one that is there stays if
   // there is no room for another one.
   const std::string new_path = path + ".new." + std::to_string(getpid());
+  // A process that was killed here may have had the same number: the first one
+  // of a container always has.
+  if (!path.empty())
+    unlink(new_path.c_str());
   std::unique_ptr<SharedMemoryFile> file =
       path.empty() ? SharedMemoryFile::Create(file_size, error)
                    : SharedMemoryFile::CreateAt(new_path, file_size, error);

@@ -134,6 +134,9 @@ bool FlightFolder::Open(const std::string& wanted_path,
   // Nobody sees a folder that is not complete, and the one that is there stays
   // if there is no room for another one.
   const std::string new_path = path + ".new." + std::to_string(getpid());
+  // A recorder that was killed here may have had the same number.
+  std::string ignored;
+  RemoveFlightFolder(new_path, &ignored);
   if (mkdir(new_path.c_str(), 0777) != 0)
     return Fail(new_path, error);
   if (MakeFiles(new_path, error) && KeepLastFolder(path, error)) {
@@ -144,7 +147,6 @@ bool FlightFolder::Open(const std::string& wanted_path,
     Fail(path, error);
   }
   spares_.clear();
-  std::string ignored;
   RemoveFlightFolder(new_path, &ignored);
   return false;
 }

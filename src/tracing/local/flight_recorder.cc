@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <mutex>
@@ -79,6 +80,8 @@ bool FlightRecorder::Start(const std::string& path,
   if (file == nullptr)
     return false;
   FlightHeader* const header = HeaderOf(*file);
+  struct stat status = {};
+  fstat(file->fd(), &status);
   const auto connection =
       std::make_shared<ProducerIpcClient>(ScopedFd(), nullptr);
   connection->SetupRing(std::move(file), source);
@@ -94,6 +97,8 @@ bool FlightRecorder::Start(const std::string& path,
   source_ = std::move(source);
   connection_ = connection;
   instance_ = instance;
+  device_ = status.st_dev;
+  inode_ = status.st_ino;
   header_ = header;
   {
     const std::lock_guard<std::mutex> lock(ClientLock());
@@ -101,6 +106,18 @@ bool FlightRecorder::Start(const std::string& path,
   }
   DataSourceAccess::OnStart(source_.get(), *instance_);
   return true;
+}
+
+bool FlightRecorder::Empty(int fd) const {
+  struct stat status;
+  if (fstat(fd, &status) != 0)
+    return false;
+  if (status.st_dev == device_ && status.st_ino == inode_) {
+    errno = EINVAL;
+    return false;
+  }
+  // A pipe, or a device, has no size.
+  return !S_ISREG(status.st_mode) || ftruncate(fd, 0) == 0;
 }
 
 void FlightRecorder::Stop() {
@@ -124,8 +141,8 @@ bool FlightRecorder::Snapshot(const char* path) const {
     return false;
   }
   const int before = errno;
-  const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  const bool ok = fd >= 0 && WriteCopy(header_, page_.get(), fd);
+  const int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+  const bool ok = fd >= 0 && Empty(fd) && WriteCopy(header_, page_.get(), fd);
   const int error = ok ? before : errno;
   if (fd >= 0)
     close(fd);

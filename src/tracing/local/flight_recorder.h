@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include <atomic>
 #include <memory>
@@ -58,11 +59,18 @@ class FlightRecorder {
   PacketLosses losses() const { return LossesOf(*header_); }
 
  private:
+  // Empties a file that a snapshot goes to. Returns false, and sets errno, if
+  // that is the recorder's own: threads would write where no memory is anymore.
+  bool Empty(int fd) const;
+
   std::shared_ptr<DataSource> source_;
   std::shared_ptr<internal::ProducerIpcClient> connection_;
   std::shared_ptr<DataSourceInstance> instance_;
   // The header, in the memory that |connection_| keeps.
   FlightHeader* header_ = nullptr;
+  // The file's identity.
+  dev_t device_ = 0;
+  ino_t inode_ = 0;
   // Room for a page, for the one Snapshot() that is under way.
   std::unique_ptr<uint8_t[]> page_;
   mutable std::atomic<bool> is_in_snapshot_{false};

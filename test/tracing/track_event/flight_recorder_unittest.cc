@@ -4,6 +4,7 @@
 // file.
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -225,6 +226,36 @@ TEST_F(FlightRecorderTest, ASnapshotHasWhatWasFinished) {
   }
   is_done = true;
   other.join();
+}
+
+TEST_F(FlightRecorderTest, ASnapshotDoesNotReplaceItsRecording) {
+  LocalTrace::Options options;
+  options.flight_recorder = path();
+  options.buffer_size = 1 << 16;
+  const LocalTrace trace(options);
+  ASSERT_EQ(trace.error(), "");
+  PROTOZERO_TRACE_EVENT_INSTANT("fr", "before");
+  const std::string link = folder_ + "/link";
+  ASSERT_EQ(symlink(path().c_str(), link.c_str()), 0);
+  for (const std::string& own : {path(), link}) {
+    EXPECT_FALSE(trace.Snapshot(own.c_str()));
+    EXPECT_EQ(errno, EINVAL);
+  }
+  unlink(link.c_str());
+  PROTOZERO_TRACE_EVENT_INSTANT("fr", "after");
+  const ReadTrace read = Recover();
+  EXPECT_EQ(read.Named("before").size(), 1u);
+  EXPECT_EQ(read.Named("after").size(), 1u);
+}
+
+TEST_F(FlightRecorderTest, AFileOfAKilledProcessOfThisNumberIsInNobodysWay) {
+  const std::string left = path() + ".new." + std::to_string(getpid());
+  ASSERT_EQ(close(open(left.c_str(), O_CREAT | O_WRONLY, 0600)), 0);
+  LocalTrace::Options options;
+  options.flight_recorder = path();
+  options.buffer_size = 1 << 16;
+  EXPECT_EQ(LocalTrace(options).error(), "");
+  EXPECT_NE(access(left.c_str(), F_OK), 0);
 }
 
 TEST_F(FlightRecorderTest, WhatHasNoSnapshotSaysSo) {
