@@ -102,11 +102,9 @@ class ChangePrinter {
 // The lines that say what the traces lack.
 class RunNotes {
  public:
-  void Add(const std::string& file,
-           const TimelineReader& reader,
-           bool is_damaged) {
+  void Add(const std::string& file, const TimelineReader& reader) {
     files_.emplace_back(program::DisplayName(file), std::vector<std::string>());
-    AddNotes(reader, is_damaged, "", &files_.back().second);
+    AddNotes(reader, /*is_damaged=*/false, "", &files_.back().second);
   }
 
   // Returns the lines. Those that all files have are there once, so that others
@@ -145,11 +143,18 @@ bool AddRun(const std::string& file,
   TimelineReader::Callbacks callbacks;
   callbacks.max_paths = kMaxPaths;
   callbacks.on_slice = [&sums](const Slice& slice) { sums.Add(slice); };
+  callbacks.on_unfinished = [&sums](const Slice& slice) {
+    sums.AddUnfinished(slice);
+  };
   TimelineReader reader(std::move(callbacks));
-  const bool is_whole = ReadTimeline(file, input, &reader);
+  if (!ReadTimeline(file, input, &reader)) {
+    program::PrintError(kProgram, "%s: left out: it has only a part of its run",
+                        program::DisplayName(file));
+    return false;
+  }
   table->AddRun(side, reader, sums);
-  notes->Add(file, reader, !is_whole);
-  return is_whole;
+  notes->Add(file, reader);
+  return true;
 }
 
 // Returns the number of what was compared.

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <unistd.h>
 
+#include "protozero/tracing/track_event.h"
 #include "src/pztrace/flight_input.h"
 #include "src/pztrace/runtime_folder.h"
 #include "src/pztrace/timeline_reader.h"
@@ -80,8 +81,9 @@ RecordingStats FlightServers::StatsOfFiles() const {
   }
   reader.Finish();
   stats.trace.buffers = input.Stats().buffers;
-  if (reader.first_ns() < reader.last_ns())
-    stats.kept_ns = reader.last_ns() - reader.first_ns();
+  const uint64_t now_ns = protozero::TraceTimeNs();
+  if (reader.first_ns() <= reader.last_ns() && reader.first_ns() < now_ns)
+    stats.kept_ns = now_ns - reader.first_ns();
   return stats;
 }
 

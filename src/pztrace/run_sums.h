@@ -36,6 +36,12 @@ class RunSums {
     name.sums.Add(slice);
   }
 
+  // Notes that there is a slice of this path, which has not ended.
+  void AddUnfinished(const Slice& slice) {
+    if (slice.path_id <= max_paths_)
+      At(slice.path_id, &paths_);
+  }
+
   // Returns the sums by the number of the path. Those of folded paths have no
   // histogram.
   const std::vector<SliceSums>& paths() const { return paths_; }

@@ -35,9 +35,7 @@ void RunTable::AddRun(Side side,
     if (path_sums.count != 0 || !is_folded)
       runs_of_paths_[paths[id]][side].push_back(NumbersOf(run, path_sums));
     // Nothing but slices without an end may have had this path.
-    if (path_sums.count == 0)
-      continue;
-    has_nesting_ |= path.outer_id != 0;
+    has_nesting_ |= path_sums.count != 0 && path.outer_id != 0;
     if (!is_folded)
       sums_of_names[name].Merge(path_sums);
   }
@@ -200,13 +198,13 @@ void RunTable::AddRow(uint32_t name,
                       RunComparer* comparer,
                       std::vector<ComparedRow>* rows) const {
   const Runs& runs = RunsOf(name, path);
-  const bool was_there = HasSlices(runs[kBefore]);
-  const bool is_there = HasSlices(runs[kAfter]);
-  if (!was_there && !is_there)
+  if (!HasSlices(runs[kBefore]) && !HasSlices(runs[kAfter]))
     return;
+  // A name whose slices have not ended is neither new nor vanished.
   const bool is_folded = name == kFolded;
   rows->push_back(
-      {name, path, was_there || is_folded, is_there || is_folded,
+      {name, path, !runs[kBefore].empty() || is_folded,
+       !runs[kAfter].empty() || is_folded,
        comparer->Compare(ValuesOf(runs, kBefore, RunColumn::kSelf),
                          ValuesOf(runs, kAfter, RunColumn::kSelf))});
 }

@@ -15,7 +15,7 @@ namespace pztrace {
 using protozero::TracingService;
 
 uint32_t TriggeredFiles::Run() {
-  // What a session has while it stops is not all yet.
+  // A session that stops does not have all yet.
   if (copy_ == 0 && is_busy() &&
       session_->service()->GetState(session_->id()) !=
           TracingService::kStopping) {

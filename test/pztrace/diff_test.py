@@ -99,6 +99,14 @@ class DiffTest(TimelineCommandTest):
                       if line[2] != ' '],
                      ['new: new', 'old: vanished', 'newest: new', 'same'])
 
+  def test_names_without_an_end_are_not_new(self):
+    ended = run(call('main', 9))
+    runs = run(event(1, BEGIN, 1, name('main')))
+    for before, after in ((ended, runs), (runs, ended)):
+      output, _ = self.compare([before], [after])
+      self.assertNotIn('vanished', output)
+      self.assertNotIn(': new', output)
+
   def test_several_runs_a_side(self):
     # Both change as much. Of one, that is less than what its runs differ by.
     before = [run(call('sure', 100 + i), call('noisy', 100 * (i + 1))) for i in range(5)]
@@ -262,7 +270,10 @@ class DiffTest(TimelineCommandTest):
     self.options = [self.write(0, whole)]
     output, error = self.run_command(whole[:-3], *self.options, code=1)
     self.assertIn('the trace is damaged', error)
-    self.assertIn('3 names', output)
+    self.assertIn('left out: it has only a part of its run', error)
+    self.assertEqual(output, '')
+    output, _ = self.compare([whole, whole[:-3]], [whole, whole], code=1)
+    self.assertIn('1 run before and 2 after: 3 names', output)
     for output in filter(None, self.outputs_of_damaged(whole)):
       self.assertIn('1 run before and 1 after', output)
 

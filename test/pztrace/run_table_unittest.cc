@@ -205,7 +205,7 @@ TEST(RunTableTest, FoldedPathsAreNeitherNewNorVanished) {
 
 TEST(RunTableTest, APathWithoutAnEndIsKnown) {
   EXPECT_EQ(Comparison({"m(a)b"}, {"m!a|bcd"}, 3).PathTexts(),
-            "(other), b, m: vanished, m > a");
+            "(other), b, m, m > a");
 }
 
 TEST(RunTableTest, TheNumberOfPathsHasALimit) {

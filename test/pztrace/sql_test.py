@@ -375,6 +375,12 @@ class CommandTest(SqlTest):
         self.assertEqual(error.splitlines()[-1], 'pztrace: ' + reason)
     self.assertEqual(self.ask('SELECT 1; -- that is all')[0], '1\n1\n')
 
+  def test_json_is_read(self):
+    self.path.write_bytes(trace_of(TRACE))
+    self.assertEqual(self.ask("SELECT sum(value) AS n FROM json_each('[1,2]')")[0], 'n\n3\n')
+    error = self.ask("UPDATE sqlite_master SET sql = ''", code=1)[1]
+    self.assertIn('may not be modified', error)
+
   def test_queries_only_read(self):
     folder = self.path.parent
     other = folder / 'other'

@@ -133,9 +133,8 @@ uint32_t EventList::CountInside(size_t index,
             event.begin_ns < slice.end_ns());
   };
   auto end = std::partition_point(begin, events_.end(), is_before_end);
-  // Of slices that begin at the time at which this one ends, those inside have
-  // ended before. Of instants at that time, only those of a slice that takes no
-  // time are inside.
+  // Slices that begin at the time at which this one ends are inside if they
+  // have ended before it. Instants at that time are inside if it takes no time.
   const auto is_at_end = [&](const ListedEvent& event) {
     if (event.track != slice.track || event.begin_ns != slice.end_ns())
       return false;
