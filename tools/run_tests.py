@@ -181,9 +181,6 @@ def count_gtest(report):
   return outcome
 
 
-# More failures than this are not due to a machine that was busy for a moment.
-MAX_RUN_AGAIN = 3
-
 # A sanitizer's report ends the program with an error, even if the case in which
 # it was found passes.
 SANITIZER_REPORT = re.compile(r'Sanitizer: |: runtime error: ')
@@ -346,6 +343,10 @@ def say_outcome(test, outcome):
          outcome.seconds, outcome.cpu))
 
 
+# More failures than this are not due to a machine that was busy for a moment.
+MAX_RUN_AGAIN = 3
+
+
 def run_all(tests, config_name, build_dir, options):
   """Runs tests beside each other, and some of those that fail again, alone."""
   outcomes = []
@@ -361,7 +362,7 @@ def run_all(tests, config_name, build_dir, options):
                       for _, outcome in outcomes) <= MAX_RUN_AGAIN
   for test, outcome in outcomes:
     name = '%s: %s' % (config_name, test['name'])
-    # What a sanitizer has found does not depend on how busy a machine is.
+    # A sanitizer's report does not depend on how busy the machine is.
     if (outcome.failed and may_run_again and
         not SANITIZER_REPORT.search(outcome.output)):
       outcome = run_test(test, build_dir, options)

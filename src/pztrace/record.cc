@@ -134,6 +134,7 @@ bool Finish(const RecordOptions& options,
             RecordingSink* sink) {
   bool ok = false;
   const bool has_memory = protozero::RunsInMemory([&] {
+    sink->LookLast();
     while (!sink->WriteRest()) {
       // A file takes all, however large a ring is.
       if (end->Left() == 0 && sink->output().has_kept())

@@ -56,7 +56,6 @@ class RecordingSession : private protozero::TracingService::Consumer {
   // Returns whether a trigger has asked for a copy of the session since the
   // last call.
   bool TakeTrigger() { return std::exchange(is_triggered_, false); }
-  bool has_trigger() const { return is_triggered_; }
   // Throws std::bad_alloc if there is no memory.
   protozero::TraceStats GetStats() const { return service_.GetStats(id_); }
 

@@ -78,10 +78,12 @@ uint32_t RecordingSink::Run() {
   return std::min({wait_ms, drain_.Run(), triggered_.Run()});
 }
 
-bool RecordingSink::WriteRest() {
-  // A slow request may be the last that a program does.
+void RecordingSink::LookLast() {
   if (watcher_.has_value() && watcher_->LookLast())
     triggered_.Request();
+}
+
+bool RecordingSink::WriteRest() {
   // Copies come first: what is read is not there anymore.
   triggered_.Run();
   return !triggered_.is_busy() && drain_.ReadSome();

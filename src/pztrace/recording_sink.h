@@ -53,6 +53,10 @@ class RecordingSink {
   // go on. Returns how many milliseconds the host may wait, UINT32_MAX for any
   // time.
   uint32_t Run();
+  // Has a file written if the last packets have a match of a rule: a slow
+  // request may be the last that a program does. REQUIRES: the session is
+  // stopped.
+  void LookLast();
   // Writes a part of what there is. Returns whether that was all. REQUIRES: the
   // session is stopped.
   bool WriteRest();

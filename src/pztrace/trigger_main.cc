@@ -71,9 +71,7 @@ all recordings of this user, and to the service that programs find.
   // A program finds the first of these that answers.
   std::string unused;
   for (const std::string& socket : protozero::ProducerSockets(&unused)) {
-    if (told.count(socket) != 0)
-      break;
-    if (Activate(trigger, socket, &why)) {
+    if (told.count(socket) != 0 || Activate(trigger, socket, &why)) {
       told.insert(socket);
       break;
     }

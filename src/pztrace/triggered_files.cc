@@ -15,8 +15,9 @@ namespace pztrace {
 using protozero::TracingService;
 
 uint32_t TriggeredFiles::Run() {
+  is_requested_ |= session_->TakeTrigger();
   // A session that stops does not have all yet.
-  if (copy_ == 0 && is_busy() &&
+  if (copy_ == 0 && is_requested_ &&
       session_->service()->GetState(session_->id()) !=
           TracingService::kStopping) {
     Begin();
@@ -52,7 +53,6 @@ uint32_t TriggeredFiles::Run() {
 
 void TriggeredFiles::Begin() {
   is_requested_ = false;
-  session_->TakeTrigger();
   std::string error;
   copy_ = session_->service()->CloneSession(session_->id(), &error);
   if (copy_ == 0) {

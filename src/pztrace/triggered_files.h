@@ -39,9 +39,7 @@ class TriggeredFiles {
   // Asks for a file, as a trigger does.
   void Request() { is_requested_ = true; }
   // Returns whether a file is to be written.
-  bool is_busy() const {
-    return copy_ != 0 || is_requested_ || session_->has_trigger();
-  }
+  bool is_busy() const { return copy_ != 0 || is_requested_; }
 
  private:
   void Begin();

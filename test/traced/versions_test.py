@@ -79,7 +79,7 @@ class OurSession:
     self._process.stderr.readline()
 
   def end(self, has_death):
-    # Not SIGINT, which what runs in a shell's background may ignore.
+    # The background jobs of a shell may ignore SIGINT.
     self._process.terminate()
     said = self._process.communicate(timeout=perfetto.TIMEOUT)[1]
     print('  ' + said.rstrip())

@@ -21,7 +21,8 @@ PROTOZERO_ABI_BEGIN
 //   /run/user/UID/pztrace-UID      or else, if there is such a folder
 //   /tmp/pztrace-UID               or else
 //     producers                    the socket of a recorder for all programs
-//     PID.producers, PID.stats     the sockets of `pztrace record`
+//     PID.producers, PID.stats     the sockets of `pztrace record`, or links to
+//                                  their addresses
 
 // Makes the folder if need be. Returns its path, or an empty one, and says why,
 // if it cannot be trusted. Another user may have made one of that name in /tmp.

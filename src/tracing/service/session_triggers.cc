@@ -115,7 +115,7 @@ void Sessions::AskForCopy(Session* session) {
 
 void Sessions::EndTriggers(Session* session) {
   SessionTimes& times = session->times;
-  // More than there is now, a later copy would not have.
+  // Nothing that a later copy would have is recorded anymore.
   if (times.trigger != kNever &&
       session->config.trigger_mode == TriggerMode::kClone) {
     AskForCopy(session);

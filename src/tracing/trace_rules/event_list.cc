@@ -53,23 +53,25 @@ uint32_t EventList::TextFor(const EventText* text) {
 void EventList::AddSlice(const TraceReader& reader,
                          const Slice& slice,
                          ListedEvent::Kind kind) {
-  const uint32_t track = TrackFor(reader, slice.track);
-  const uint32_t text =
-      tracks_[track].is_wanted ? TextFor(slice.text) : kNoText;
-  if (text == kNoText)
-    return;
-  events_.push_back({slice.begin_ns, slice.duration_ns, text,
-                     static_cast<uint32_t>(slice.number), track, kind});
+  Add(reader, slice.track, slice.text,
+      {slice.begin_ns, slice.duration_ns, kNoText,
+       static_cast<uint32_t>(slice.number), 0, kind});
 }
 
 void EventList::AddInstant(const TraceReader& reader, const Instant& instant) {
-  const uint32_t track = TrackFor(reader, instant.track);
-  const uint32_t text =
-      tracks_[track].is_wanted ? TextFor(instant.text) : kNoText;
-  if (text == kNoText)
-    return;
-  events_.push_back(
-      {instant.time_ns, 0, text, 0, track, ListedEvent::Kind::kInstant});
+  Add(reader, instant.track, instant.text,
+      {instant.time_ns, 0, kNoText, 0, 0, ListedEvent::Kind::kInstant});
+}
+
+void EventList::Add(const TraceReader& reader,
+                    uint64_t track,
+                    const EventText* text,
+                    ListedEvent event) {
+  event.track = TrackFor(reader, track);
+  if (tracks_[event.track].is_wanted)
+    event.text = TextFor(text);
+  if (event.text != kNoText)
+    events_.push_back(event);
 }
 
 ListedTask& EventList::TaskFor(const TaskStep& step, uint64_t task) {

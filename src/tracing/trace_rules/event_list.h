@@ -116,6 +116,11 @@ class EventList {
   // Returns the track's index in |tracks_|.
   uint32_t TrackFor(const TraceReader& reader, uint64_t number);
   bool IsWanted(const TraceReader& reader, uint64_t track) const;
+  // Adds an event, with its track and text, if a rule names it.
+  void Add(const TraceReader& reader,
+           uint64_t track,
+           const EventText* text,
+           ListedEvent event);
   // Returns kNoText if no rule names it.
   uint32_t TextFor(const EventText* text);
   // Returns the number of events inside the slice at |index|. REQUIRES: they
