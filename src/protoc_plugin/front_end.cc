@@ -61,10 +61,11 @@ std::string LibprotobufVersion() {
 // Returns "protozero_plugin 0.1.0 (libprotobuf 3.21.12, without editions)".
 std::string VersionText(const std::string& program) {
 #if PROTOZERO_PLUGIN_HAS_EDITIONS
-  // EDITION_2023 is 1000, EDITION_2024 is 1001.
+  // The name is EDITION_2024, for example.
+  const std::string newest =
+      google::protobuf::Edition_Name(Generator().GetMaximumEdition());
   const std::string editions =
-      "editions up to " +
-      std::to_string(Generator().GetMaximumEdition() + 1023);
+      "editions up to " + newest.substr(newest.find('_') + 1);
 #else
   const std::string editions = "without editions";
 #endif

@@ -97,8 +97,10 @@ google::protobuf::Edition Generator::GetMinimumEdition() const {
 }
 
 google::protobuf::Edition Generator::GetMaximumEdition() const {
-  // Earlier versions have the name, but do not support the edition.
-#if GOOGLE_PROTOBUF_VERSION >= 6032000
+  // Earlier versions have the names, but do not support the editions.
+#if GOOGLE_PROTOBUF_VERSION >= 7036000
+  return google::protobuf::EDITION_2026;
+#elif GOOGLE_PROTOBUF_VERSION >= 6032000
   return google::protobuf::EDITION_2024;
 #else
   return google::protobuf::EDITION_2023;

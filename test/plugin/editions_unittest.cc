@@ -13,6 +13,8 @@
 #include "protozero/scattered_heap_buffer.h"
 #include "test/plugin/dynamic_schema.h"
 #include "test/protos/plugin/editions.pbzero.h"
+#include "test/protos/plugin/editions_2024.pbzero.h"
+#include "test/protos/plugin/editions_2026.pbzero.h"
 #include "test/protos/plugin/editions_delimited.pbzero.h"
 
 namespace protozero::plugin {
@@ -113,6 +115,54 @@ TEST_F(EditionsTest, FeaturesOfAFile) {
   const delimited::Everything::MapEntry::Decoder entry(*d.map());
   EXPECT_EQ(delimited::Value::Decoder(entry.value()).x(), 3);
   EXPECT_EQ(delimited::Value::Decoder(d.one()).x(), 1);
+}
+
+// The compiler looks at the visibility of names, the style of names and the
+// limits of these editions. What they say of the bytes is the plugin's affair.
+TEST_F(EditionsTest, Edition2024) {
+  DynamicSchema schema("test/protos/plugin/editions_2024.proto");
+  HeapBuffered<::editions::v2024::pbzero::Exported> m;
+  m->set_number(0);
+  m->set_packed(std::vector<int32_t>{-1, 1});
+  m->set_hidden()->set_kind(::editions::v2024::pbzero::KIND_ONE);
+  m->set_inner()->set_number(1);
+  m->set_hushed()->set_number(2);
+  const std::string text =
+      "number: 0 packed: -1 packed: 1 hidden { kind: KIND_ONE } "
+      "inner { number: 1 } hushed { number: 2 }";
+  const std::string bytes = m.SerializeAsString();
+  EXPECT_EQ(schema.ToText("editions.v2024.Exported", bytes), text);
+  EXPECT_EQ(bytes, schema.FromText("editions.v2024.Exported", text));
+}
+
+TEST_F(EditionsTest, Edition2026) {
+  DynamicSchema schema("test/protos/plugin/editions_2026.proto");
+  namespace v2026 = ::editions::v2026::pbzero;
+  HeapBuffered<v2026::Exported> m;
+  m->set_number(0);
+  m->set_implicit(1);
+  m->set_packed(std::vector<int64_t>{2, 3});
+  m->add_expanded(4);
+  m->set_hidden()->add_counts("k", 5);
+  m->set_imported()->set_number(6);
+  m->set_imported_inner()->set_number(7);
+  m->set_closed(v2026::CLOSED_TWO);
+  const std::string text =
+      "number: 0 implicit: 1 packed: 2 packed: 3 expanded: 4 "
+      "hidden { counts { key: \"k\" value: 5 } } imported { number: 6 } "
+      "imported_inner { number: 7 } closed: CLOSED_TWO";
+  const std::string bytes = m.SerializeAsString();
+  EXPECT_EQ(schema.ToText("editions.v2026.Exported", bytes), text);
+  EXPECT_EQ(bytes, schema.FromText("editions.v2026.Exported", text));
+  const v2026::Exported::Decoder d(bytes);
+  EXPECT_EQ(d.closed_enum(), v2026::CLOSED_TWO);
+
+  HeapBuffered<v2026::test_protos_plugin_editions_2026_extends_Exported>
+      extension;
+  extension->set_extended(8);
+  EXPECT_EQ(
+      schema.ToText("editions.v2026.Exported", extension.SerializeAsString()),
+      "[editions.v2026.extended]: 8");
 }
 
 }  // namespace

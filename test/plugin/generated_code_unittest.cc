@@ -413,6 +413,17 @@ TEST_F(GeneratedCodeTest, ExtensionsAtFileLevel) {
   EXPECT_EQ(Text(&m), "field_bool: true [golden.main.at_file_level]: \"here\"");
 }
 
+TEST_F(GeneratedCodeTest, ExtensionsOfSeveralClassesInOneMessage) {
+  HeapBuffered<pz::Everything> m;
+  m->set_field_bool(true);
+  static_cast<pz::Wrapper*>(m.get())->set_extra(1);
+  static_cast<pz::test_protos_plugin_golden_extends_Everything*>(m.get())
+      ->set_at_file_level("here");
+  EXPECT_EQ(Text(&m),
+            "field_bool: true [golden.main.Wrapper.extra]: 1 "
+            "[golden.main.at_file_level]: \"here\"");
+}
+
 TEST_F(GeneratedCodeTest, AllBuffersTakeGeneratedClasses) {
   uint8_t bytes[64];
   StaticBuffered<pz::Everything> fixed(bytes, sizeof(bytes));
