@@ -42,7 +42,8 @@ def _pbzero_sources_impl(ctx):
         headers.append(outputs[1])
         args = ctx.actions.args()
         args.add(ctx.executable.plugin, format = "--plugin=protoc-gen-pbzero=%s")
-        args.add("--pbzero_opt=wrapper_namespace=" + ctx.attr.wrapper_namespace)
+        if ctx.attr.wrapper_namespace:
+            args.add("--pbzero_opt=wrapper_namespace=" + ctx.attr.wrapper_namespace)
         args.add_all(ctx.attr.options, format_each = "--pbzero_opt=%s")
         args.add("--pbzero_out=" + out)
         args.add_all(info.roots, before_each = "-I")

@@ -88,7 +88,10 @@ function(protozero_generate)
   endif()
   # Apart from the folder: protoc would take the first colon of "a::b:folder"
   # for the one between them.
-  set(options "--plugin_opt=wrapper_namespace=${namespace}")
+  set(options)
+  if(NOT namespace STREQUAL "")
+    set(options "--plugin_opt=wrapper_namespace=${namespace}")
+  endif()
   set(extensions pbzero.cc pbzero.h)
   if(arg_LANGUAGE STREQUAL "c")
     set(options "--plugin_opt=lang=c")

@@ -130,7 +130,7 @@ def test_options(counter, protoc):
        'descriptors=true, '
        'comments=false, lang=LANGUAGE\n'),
       ('wrapper_namespace', "--plugin_out: option 'wrapper_namespace' has no "
-       'value; write wrapper_namespace=NAMESPACE\n')):
+       'value; write wrapper_namespace=NAMESPACE, or leave it out\n')):
     result = protoc.run_plugin(options, '-I' + protoc.out, 'options.proto')
     counter.check(result.returncode != 0 and result.stderr == expected,
                   'option %s' % options, result.stderr)

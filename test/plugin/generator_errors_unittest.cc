@@ -360,12 +360,15 @@ TEST(GeneratorErrorsTest, UnknownOptionWithoutValue) {
 }
 
 TEST(GeneratorErrorsTest, OptionWithoutValue) {
-  const ProtocResult result =
-      RunProtoc({{"a.proto", "syntax = 'proto2';"}}, {}, "wrapper_namespace");
-  EXPECT_FALSE(result.ok);
-  EXPECT_EQ(result.error,
-            "option 'wrapper_namespace' has no value; write "
-            "wrapper_namespace=NAMESPACE");
+  for (const std::string name : {"wrapper_namespace", "runtime_namespace"}) {
+    for (const char* value : {"", "="}) {
+      const ProtocResult result =
+          RunProtoc({{"a.proto", "syntax = 'proto2';"}}, {}, name + value);
+      EXPECT_FALSE(result.ok);
+      EXPECT_EQ(result.error, "option '" + name + "' has no value; write " +
+                                  name + "=NAMESPACE, or leave it out");
+    }
+  }
 }
 
 TEST(GeneratorErrorsTest, BadRuntimeNamespace) {

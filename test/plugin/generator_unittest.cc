@@ -78,7 +78,6 @@ TEST(GeneratorTest, WrapperNamespaceIsInnermost) {
   EXPECT_THAT(header("wrapper_namespace=c::d"),
               HasSubstr("\nnamespace a::b::c::d {\n"));
   EXPECT_THAT(header(""), HasSubstr("\nnamespace a::b {\n"));
-  EXPECT_THAT(header("wrapper_namespace="), HasSubstr("\nnamespace a::b {\n"));
   EXPECT_THAT(header("wrapper_namespace=c,"),
               HasSubstr("\nnamespace a::b::c {\n"));
 }

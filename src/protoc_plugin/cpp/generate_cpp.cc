@@ -90,18 +90,15 @@ bool ParseCppOptions(const std::vector<Option>& options,
           "descriptors=true");
       return false;
     }
-    if (!value) {
-      *error =
-          "option '" + name + "' has no value; write " + name + "=NAMESPACE";
+    if (!value || value->empty()) {
+      *error = "option '" + name + "' has no value; write " + name +
+               "=NAMESPACE, or leave it out";
       return false;
     }
     if (!seen.insert(name).second) {
       *error = "option '" + name + "' is given twice; remove one of them";
       return false;
     }
-    // A build rule with a default passes an empty value for "none".
-    if (value->empty())
-      continue;
     std::vector<std::string> namespaces;
     const bool is_valid = SplitNamespaces(*value, &namespaces);
     if (name == "wrapper_namespace") {
