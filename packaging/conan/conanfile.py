@@ -49,8 +49,6 @@ class Protozero(ConanFile):
     toolchain = CMakeToolchain(self)
     toolchain.cache_variables['PROTOZERO_INLINE_SETTERS'] = bool(
         self.options.inline_setters)
-    toolchain.cache_variables['PROTOZERO_BUILD_PROGRAMS'] = False
-    toolchain.cache_variables['PROTOZERO_BUILD_EXAMPLES'] = False
     plugin = self.conf.get('user.protozero:plugin', check_type=str)
     if plugin:
       toolchain.cache_variables['PROTOZERO_PLUGIN'] = plugin
@@ -74,13 +72,14 @@ class Protozero(ConanFile):
     self.cpp_info.builddirs = [os.path.join('lib', 'cmake', 'protozero')]
     # For other generators: each library before those that it needs.
     present = os.listdir(os.path.join(self.package_folder, 'lib'))
+    postfix = 'd' if self.settings.build_type == 'Debug' else ''
     self.cpp_info.libs = [
-        name for name in (
+        name + postfix for name in (
             'protozero_local_trace', 'protozero_track_event',
             'protozero_tracing_ipc', 'protozero_tracing_service',
             'protozero_trace_rules', 'protozero_trace_reader',
             'protozero_trace_schema', 'protozero_tracing', 'protozero')
-        if any(file.split('.')[0] in ('lib' + name, name) for file in present)]
+        if any(file.split('.')[0].removeprefix('lib') == name + postfix for file in present)]
     if self.options.inline_setters:
       self.cpp_info.defines.append('PROTOZERO_INLINE_SETTERS=1')
     if self.options.shared:

@@ -280,7 +280,6 @@ class Tester:
     prefix, build = self.prefix, self.scratch / 'build of the library'
     error = self.run(
         ['cmake', '-S', ROOT, '-B', build, '-G', 'Ninja', PLUGIN, NO_PLUGIN, *QUICK,
-         '-DPROTOZERO_BUILD_PROGRAMS=OFF', '-DPROTOZERO_BUILD_EXAMPLES=OFF',
          '-DCMAKE_INSTALL_LIBDIR=lib', '-DCMAKE_INSTALL_PREFIX=%s' % prefix]) or (
              self.run(['cmake', '--build', build])) or (
                  self.run(['cmake', '--install', build]))

@@ -379,6 +379,42 @@ class InstalledTest(ProjectsTest):
                         'find_package(protozero REQUIRED COMPONENTS x)', PLUGIN)
 
 
+MISTAKEN = '''cmake_minimum_required(VERSION 3.20)
+project(mistaken LANGUAGES CXX)
+find_package(protozero REQUIRED)
+add_executable(mistaken main.cc)
+target_link_libraries(mistaken PRIVATE protozero::protozero)
+'''
+MISTAKE = '''#include "protozero/message.h"
+#include "protozero/static_buffer.h"
+
+int main() {
+  uint8_t buffer[16];
+  protozero::StaticBuffered<protozero::Message> message(buffer, sizeof(buffer));
+  auto* ended = message->BeginNestedMessage<protozero::Message>(1);
+  message->AppendVarInt(2, 1);
+  ended->AppendVarInt(3, 1);
+}
+'''
+
+
+class BothLibrariesTest(ProjectsTest):
+  """A library with checks and one without, in one folder."""
+
+  def test_debug_builds_have_the_one_with_checks(self):
+    for config in 'Debug', 'Release':
+      prefix = self.install_library('both', '-DCMAKE_BUILD_TYPE=' + config)
+    folder = self.new_project('mistaken', CMakeLists_txt=MISTAKEN, main_cc=MISTAKE)
+    for config, stops in (('Debug', True), ('Release', False), ('', False),
+                          ('RelWithDebInfo', False)):
+      build = folder / ('build' + config)
+      self.must('cmake', '-S', folder, '-B', build, '-G', 'Ninja',
+                '-DCMAKE_PREFIX_PATH=%s' % prefix, '-DCMAKE_BUILD_TYPE=' + config)
+      self.must('cmake', '--build', build)
+      status, printed = execute(build / 'mistaken')
+      self.assertEqual(status != 0, stops, (config, printed))
+
+
 class SourceTest(ProjectsTest):
   """What the tree says about itself."""
 
@@ -391,7 +427,8 @@ class SourceTest(ProjectsTest):
   def test_gn_and_cmake_build_the_same_sources(self):
     build = self.scratch / 'all'
     ask_targets(build)
-    self.must('cmake', '-S', ROOT, '-B', build)
+    self.must('cmake', '-S', ROOT, '-B', build,
+              '-DPROTOZERO_BUILD_PROGRAMS=ON', '-DPROTOZERO_BUILD_EXAMPLES=ON')
     by_cmake = {path for sources in targets(build).values()
                 for path in sources
                 if path.startswith(('src/', 'examples/')) and

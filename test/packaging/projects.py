@@ -136,7 +136,6 @@ class ProjectsTest(unittest.TestCase):
   @classmethod
   def configure_library(cls, build, prefix, *options):
     cls.must('cmake', '-S', ROOT, '-B', build, '-G', 'Ninja', PLUGIN, NO_PLUGIN,
-             '-DPROTOZERO_BUILD_PROGRAMS=OFF', '-DPROTOZERO_BUILD_EXAMPLES=OFF',
              '-DCMAKE_INSTALL_LIBDIR=lib', '-DCMAKE_INSTALL_PREFIX=%s' % prefix,
              *QUICK, *options)
 

@@ -9,8 +9,7 @@ vcpkg_check_features(OUT_FEATURE_OPTIONS feature_options
                      FEATURES plugin PROTOZERO_BUILD_PLUGIN)
 vcpkg_cmake_configure(
   SOURCE_PATH "${SOURCE_PATH}"
-  OPTIONS ${feature_options} -DPROTOZERO_BUILD_PROGRAMS=OFF
-          -DPROTOZERO_BUILD_EXAMPLES=OFF)
+  OPTIONS ${feature_options})
 vcpkg_cmake_install()
 if("plugin" IN_LIST FEATURES)
   vcpkg_copy_tools(TOOL_NAMES protozero_plugin protoc-gen-pbzero AUTO_CLEAN)
