@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
-"""Builds examples/hello and examples/server from copies outside of the tree, runs
-them, and reads their traces with pztrace.
+"""Builds the examples that are made to be copied from copies outside of the tree, runs
+them, and reads what they write with protoc and pztrace.
 
 Runs in a build directory, which has protozero_plugin and pztrace.
 """
@@ -10,6 +10,7 @@ import json
 import pathlib
 import re
 import shutil
+import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -38,7 +39,8 @@ class CopiedExamplesTest(ProjectsTest):
   def make(self, name):
     """The folder in which make has built the example, and it has run."""
     folder = self.copy(name)
-    self.must('make', 'CXXFLAGS=' + WARNINGS, cwd=folder,
+    self.must('make', 'CXXFLAGS=' + WARNINGS,
+              'PLUGIN=%s' % (BUILD / 'protozero_plugin'), cwd=folder,
               env={'PKG_CONFIG_PATH': str(self.prefix / 'lib/pkgconfig')})
     self.must(folder / name, cwd=folder)
     return folder
@@ -57,19 +59,36 @@ class CopiedExamplesTest(ProjectsTest):
   def test_hello_with_make(self):
     self.check_hello(self.make('hello'))
 
+  def test_message(self):
+    folder = self.make('message')
+    decoded = subprocess.run(
+        [BUILD / 'protoc', '-I', folder, '--decode=sample.Request',
+         folder / 'sample.proto'], input=self.must(folder / 'message'),
+        capture_output=True, check=True).stdout.decode()
+    self.assertEqual(decoded, '''start_ns: 123456789
+path: "/index.html"
+peer {
+  host: "2001:db8::1"
+  port: 443
+}
+part_sizes: 1460
+part_sizes: 1460
+part_sizes: 300
+''')
+
   def test_hello_is_what_pages_show(self):
     code = (ROOT / 'examples/hello/hello.cc').read_text().partition('\n\n')[2]
     for page in 'README.md', 'docs/track-events.md':
       self.assertTrue('```cpp\n%s```\n' % code in (ROOT / page).read_text(), page)
 
   def test_with_an_installed_library(self):
-    for name in 'hello', 'server':
+    for name, traces in ('hello', 1), ('message', 0), ('server', 1):
       folder = self.copy(name)
       self.must('cmake', '-S', folder, '-B', folder / 'build', '-G', 'Ninja',
-                '-DCMAKE_PREFIX_PATH=%s' % self.prefix)
+                '-DCMAKE_PREFIX_PATH=%s' % self.prefix, PLUGIN)
       self.must('cmake', '--build', folder / 'build')
       self.must(folder / 'build' / name, cwd=folder)
-      self.assertEqual(len(list(folder.glob('*.pftrace'))), 1)
+      self.assertEqual(len(list(folder.glob('*.pftrace'))), traces)
 
   def test_with_the_sources(self):
     # Configured only, because test/install and cmake_test build the libraries.

@@ -7,6 +7,7 @@ and the build are played by scripts with as much to say as these have.
 """
 
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -20,7 +21,8 @@ from cases import run_cases  # pylint: disable=wrong-import-position
 
 PROGRAMS = ['protoc', 'protozero_plugin', 'ninja_trace', 'pztrace',
             'traced_workers']
-MAX_LINES = 120
+LIBRARY = 'obj/src/protozero/libprotozero.a'
+MAX_LINES = 150
 
 APT = '''#!/bin/sh
 case "$1" in
@@ -49,8 +51,9 @@ class RunTest(unittest.TestCase):
     self.bin = self.root / 'bin'
     self.out = self.root / 'out' / 'release'
     self.bin.mkdir()
-    self.out.mkdir(parents=True)
-    for name in PROGRAMS:
+    (self.root / 'examples').symlink_to(ROOT / 'examples')
+    for name in [*PROGRAMS, LIBRARY]:
+      (self.out / name).parent.mkdir(parents=True, exist_ok=True)
       (self.out / name).symlink_to(BUILD_DIR / name)
     shutil.copy(ROOT / 'test' / 'examples' / 'sample.ninja_log',
                 self.out / '.ninja_log')
@@ -63,13 +66,17 @@ class RunTest(unittest.TestCase):
     path.write_text(text)
     path.chmod(0o755)
 
-  def run_it(self, *arguments, **env):
-    return subprocess.run(
+  def start(self, *arguments, **env):
+    return subprocess.Popen(
         [self.root / 'tools' / 'run', *arguments], stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-        check=False,
         env={'PATH': '%s:/usr/local/bin:/usr/bin:/bin' % self.bin,
              'PYTHONDONTWRITEBYTECODE': '1', **env})
+
+  def run_it(self, *arguments, **env):
+    with self.start(*arguments, **env) as run:
+      output = run.stdout.read()
+    return subprocess.CompletedProcess(run.args, run.returncode, output)
 
   def test_output_is_short_and_ends_with_the_traces(self):
     run = self.run_it()
@@ -78,8 +85,24 @@ class RunTest(unittest.TestCase):
     self.assertLessEqual(len(lines), MAX_LINES, run.stdout)
     self.assertRegex(lines[-3], r'^  out/build\.pftrace ')
     self.assertRegex(lines[-2], r'^  out/session\.pftrace ')
-    for name in 'build.pftrace', 'session.pftrace':
+    for name in 'build.html', 'build.pftrace', 'session.pftrace':
       self.assertTrue((self.root / 'out' / name).stat().st_size)
+    # The message's bytes, and what protoc makes of them.
+    self.assertIn(' bytes:  08 95 9a ef 3a ', run.stdout)
+    self.assertIn('\npeer {\n  host: "2001:db8::1"\n  port: 443\n}\n', run.stdout)
+
+  def test_a_long_build_says_how_far_it_is(self):
+    self.write(self.bin / 'ninja', '''#!/bin/sh
+echo '[3/7] CXX three.o'
+until [ -e "$GO_ON" ]; do sleep 0.1; done
+''')
+    go_on = self.root / 'go_on'
+    with self.start(GO_ON=str(go_on), PROGRESS_SECONDS='1') as run:
+      for line in run.stdout:
+        if re.fullmatch(r'\d+ s: \[3/7\] CXX three\.o\n', line):
+          go_on.touch()
+      self.assertTrue(go_on.exists())
+    self.assertEqual(run.returncode, 0)
 
   def test_failures_show_everything(self):
     run = self.run_it(NINJA_CODE='1')
