@@ -15,6 +15,7 @@
 
 #include "protozero/buffer_allocator.h"
 #include "protozero/config.h"
+#include "protozero/delimited_writer.h"
 #include "protozero/message_arena.h"
 #include "protozero/packed_repeated_fields.h"
 #include "protozero/root_message.h"
@@ -338,6 +339,26 @@ TEST_F(OutOfMemoryTest, APackedBufferSaysThatItIsIncompleteUntilReset) {
   packed.Append(1);
   EXPECT_TRUE(packed.ok());
   EXPECT_EQ(packed.size(), 8u);
+}
+
+TEST(ZeroAllocTest, AStreamOfMessagesAllocatesForTheFirstOne) {
+  size_t bytes = 0;
+  DelimitedWriter writer(
+      [&bytes](const ContiguousMemoryRange* pieces, size_t count) {
+        for (size_t i = 0; i < count; ++i)
+          bytes += pieces[i].size();
+        return true;
+      });
+  HeapBuffered<Message> message(64, 64);
+  const auto write = [&] {
+    message.Reset();
+    for (int i = 0; i < 100; ++i)
+      message->AppendVarInt(1, i);
+    writer.Write(&message);
+  };
+  write();
+  EXPECT_EQ(CountAllocations(write), 0u);
+  EXPECT_EQ(bytes, 2 * 202u);
 }
 
 TEST_F(OutOfMemoryTest, APackedBufferKeepsTheElementsThatFit) {
