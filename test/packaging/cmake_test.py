@@ -379,6 +379,19 @@ class InstalledTest(ProjectsTest):
                         'find_package(protozero REQUIRED COMPONENTS x)', PLUGIN)
 
 
+# Of a project that has protobuf_generate() for its other plugins.
+BY_PROTOBUF_GENERATE = '''cmake_minimum_required(VERSION 3.20)
+project(greet LANGUAGES CXX)
+find_package(Protobuf REQUIRED)
+find_package(protozero REQUIRED)
+add_executable(greet greet.cc unit.proto)
+protobuf_generate(TARGET greet LANGUAGE pbzero
+                  GENERATE_EXTENSIONS .pbzero.h .pbzero.cc
+                  PLUGIN "protoc-gen-pbzero=${PROTOZERO_PLUGIN}")
+target_include_directories(greet PRIVATE "${CMAKE_CURRENT_BINARY_DIR}")
+target_link_libraries(greet PRIVATE protozero::protozero)
+'''
+
 MISTAKEN = '''cmake_minimum_required(VERSION 3.20)
 project(mistaken LANGUAGES CXX)
 find_package(protozero REQUIRED)
@@ -396,6 +409,23 @@ int main() {
   ended->AppendVarInt(3, 1);
 }
 '''
+
+
+class ProtobufGenerateTest(ProjectsTest):
+  """CMake's own rule, which knows no options of a plugin before 3.28."""
+
+  def test_a_target_and_its_schemas(self):
+    prefix = self.install_library('prefix')
+    folder = self.new_project(
+        'greet', CMakeLists_txt=BY_PROTOBUF_GENERATE,
+        greet_cc=GREET.replace('consumer::pbzero::', 'consumer::'))
+    build = folder / 'build'
+    self.must('cmake', '-S', folder, '-B', build, '-G', 'Ninja', PLUGIN,
+              '-DCMAKE_PREFIX_PATH=%s' % prefix)
+    self.must('cmake', '--build', build)
+    self.assertEqual(self.must(build / 'greet'), GREETING)
+    self.change(folder / 'unit.proto')
+    self.assertIn(b'--pbzero_out', self.must('cmake', '--build', build, '-v'))
 
 
 class BothLibrariesTest(ProjectsTest):
