@@ -28,6 +28,9 @@ using protozero::ScopedFd;
 
 namespace {
 
+// Others may have put a link, or a pipe that waits for a writer, in a folder.
+constexpr int kOpenFlags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+
 constexpr char kNoRecording[] = "no file of a flight recorder";
 
 bool ReadAt(int fd, uint64_t offset, size_t size, void* data) {
@@ -56,8 +59,7 @@ bool FlightInput::Open(const std::string& path) {
   if (file.is_valid() && fstat(file.get(), &status) == 0 &&
       S_ISDIR(status.st_mode)) {
     folder_ = path;
-    file.Reset(
-        openat(file.get(), FlightFolder::kRecorderName, O_RDONLY | O_CLOEXEC));
+    file.Reset(openat(file.get(), FlightFolder::kRecorderName, kOpenFlags));
   }
   if (!file.is_valid() || fstat(file.get(), &status) != 0) {
     error = folder_.empty() ? strerror(errno) : kNoRecording;
@@ -117,7 +119,7 @@ bool FlightInput::WriteProgram(FlightReader* reader,
 bool FlightInput::WriteFolder(const FlightReader::Write& write) {
   for (const std::string& name : protozero::FindFlightFiles(folder_)) {
     const std::string path = folder_ + "/" + name;
-    const ScopedFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+    const ScopedFd fd(open(path.c_str(), kOpenFlags));
     // A running recorder may have removed it meanwhile.
     if (!fd.is_valid() && errno == ENOENT)
       continue;

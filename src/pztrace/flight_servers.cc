@@ -25,8 +25,8 @@ namespace {
 PacketLosses CountedLosses(const std::string& folder) {
   PacketLosses losses;
   for (const std::string& name : protozero::FindFlightFiles(folder)) {
-    const ScopedFd file(
-        open((folder + "/" + name).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+    const ScopedFd file(open((folder + "/" + name).c_str(),
+                             O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
     alignas(FlightHeader) uint8_t header[sizeof(FlightHeader)];
     if (file.is_valid() && pread(file.get(), header, sizeof(header), 0) ==
                                static_cast<ssize_t>(sizeof(header))) {

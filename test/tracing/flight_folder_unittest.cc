@@ -17,6 +17,7 @@
 #include "protozero/tracing/service_host.h"
 #include "protozero/tracing/tracing_service.h"
 #include "src/tracing/ipc/unix_socket.h"
+#include "src/tracing/local/flight_file.h"
 #include "src/tracing/writer/flight_header.h"
 #include "test/tracing/ipc_testing.h"
 #include "test/tracing/raw_client.h"
@@ -42,8 +43,24 @@ class FlightFolderTest : public test::IpcTest {
  protected:
   FlightFolderTest() : path_(socket() + ".flights") {}
   ~FlightFolderTest() override {
-    std::filesystem::remove_all(path_);
-    std::filesystem::remove_all(path_ + ".last");
+    for (const char* const suffix :
+         {"", ".last", ".last.1", ".new", ".victim"}) {
+      std::filesystem::remove_all(path_ + suffix);
+    }
+    std::filesystem::remove_all(new_path_);
+  }
+
+  // Makes a folder of somebody else with a file of the name of a program's.
+  std::string MakeVictim() {
+    const std::string victim = path_ + ".victim";
+    mkdir(victim.c_str(), 0700);
+    fclose(fopen((victim + "/00000001-0-1.flight").c_str(), "w"));
+    return victim;
+  }
+  mode_t ModeOf(const std::string& path) {
+    struct stat status = {};
+    EXPECT_EQ(lstat(path.c_str(), &status), 0) << path;
+    return status.st_mode & 07777;
   }
 
   // Returns a folder for this many programs.
@@ -74,6 +91,8 @@ class FlightFolderTest : public test::IpcTest {
   }
 
   const std::string path_;
+  // The name that a folder or file has until it is complete.
+  const std::string new_path_ = path_ + ".new." + std::to_string(getpid());
   ScopedFd fd_;
   std::string error_;
 };
@@ -164,6 +183,82 @@ TEST_F(FlightFolderTest, FoldersOfOthersAreLeftAlone) {
            std::filesystem::path(path_).parent_path())) {
     EXPECT_EQ(entry.path().string().find(".new."), std::string::npos);
   }
+}
+
+TEST_F(FlightFolderTest, OnlyTheUserCanReadIt) {
+  const mode_t mask = umask(0);
+  const auto folder = Open(2);
+  const auto file = Take(folder.get(), 1);
+  std::string error;
+  const auto own = protozero::MakeFlightFile(path_ + ".new", 65536, &error);
+  umask(mask);
+  ASSERT_NE(own, nullptr) << error;
+  EXPECT_EQ(ModeOf(path_), 0700u);
+  for (const char* const name :
+       {"/recorder", "/spare-0", "/00000001-1000-1.flight", ".new"}) {
+    EXPECT_EQ(ModeOf(path_ + name), 0600u);
+  }
+}
+
+// In a folder such as /tmp, others may have taken the names.
+TEST_F(FlightFolderTest, LinksLeadNowhere) {
+  const std::string victim = MakeVictim();
+  symlink(victim.c_str(), new_path_.c_str());
+  symlink(victim.c_str(), (path_ + ".last").c_str());
+  for (int i = 1; i <= 3; ++i)
+    Take(Open(1).get(), i);
+  EXPECT_EQ(Files(), Names{"00000001-1000-3.flight"});
+  EXPECT_EQ(Files(".last.1"), Names{"00000001-1000-2.flight"});
+  EXPECT_EQ(Files(".victim"), Names{"00000001-0-1.flight"});
+  EXPECT_TRUE(std::filesystem::is_symlink(path_ + ".last"));
+  EXPECT_TRUE(std::filesystem::is_symlink(new_path_));
+  std::filesystem::remove_all(path_);
+  symlink(victim.c_str(), path_.c_str());
+  EXPECT_EQ(WhyNoFolder(), path_ + ": there is something else of that name");
+}
+
+TEST_F(FlightFolderTest, FoldersOfAnotherUserAreNotInTheWay) {
+  if (geteuid() != 0)
+    GTEST_SKIP() << "needs root";
+  for (const std::string& squatted : {path_ + ".last", new_path_}) {
+    mkdir(squatted.c_str(), 0777);
+    fclose(fopen((squatted + "/00000001-0-1.flight").c_str(), "w"));
+    ASSERT_EQ(chown(squatted.c_str(), 65534, 65534), 0);
+  }
+  Take(Open(1).get(), 1);
+  Take(Open(1).get(), 2);
+  EXPECT_EQ(Files(".last.1"), Names{"00000001-1000-1.flight"});
+  EXPECT_EQ(Files(".last"), Names{"00000001-0-1.flight"});
+}
+
+TEST_F(FlightFolderTest, NamesOfOthersDoNotStopAProgramsOwnRecorder) {
+  // Whoever has these, they cannot be replaced.
+  mkdir((path_ + ".last").c_str(), 0700);
+  symlink(MakeVictim().c_str(), new_path_.c_str());
+  for (int i = 0; i < 2; ++i) {
+    std::string error;
+    EXPECT_NE(protozero::MakeFlightFile(path_, 65536, &error), nullptr)
+        << error;
+  }
+  EXPECT_TRUE(std::filesystem::is_regular_file(path_));
+  EXPECT_TRUE(std::filesystem::is_regular_file(path_ + ".last.1"));
+  EXPECT_EQ(Files(".victim"), Names{"00000001-0-1.flight"});
+  // A folder is no file of the run before.
+  std::string error;
+  EXPECT_EQ(protozero::MakeFlightFile(path_ + ".last", 65536, &error), nullptr);
+  EXPECT_EQ(error, path_ + ".last: Is a directory");
+  EXPECT_TRUE(std::filesystem::is_directory(path_ + ".last"));
+}
+
+// A second recorder that starts in another container has the same number.
+TEST_F(FlightFolderTest, FolderOfARunningRecorderIsLeftAlone) {
+  const auto folder = Open(1);
+  ASSERT_EQ(rename(path_.c_str(), new_path_.c_str()), 0);
+  const auto other = Open(1);
+  EXPECT_NE(Take(other.get(), 1), nullptr) << error_;
+  // Its programs go on, whatever its folder is called.
+  EXPECT_NE(Take(folder.get(), 2), nullptr) << error_;
+  EXPECT_EQ(Files(), Names{"00000001-1000-1.flight"});
 }
 
 TEST_F(FlightFolderTest, NamesAreParsed) {

@@ -57,7 +57,8 @@ class LocalTrace {
     // A file that threads write to by themselves: it has the last events at any
     // time, whatever ends the program. Then the object has no service and no
     // thread. `pztrace recover` makes a trace of the file. A file that is there
-    // is kept as |flight_recorder|.last.
+    // is kept as |flight_recorder|.last; or, if another user has taken that
+    // name, as |flight_recorder|.last.1, and so on. Only this user can read it.
     std::string flight_recorder;
     // True for a flight recorder without a file, in memory, which Snapshot()
     // and core dumps save.

@@ -85,12 +85,16 @@ std::unique_ptr<SharedMemoryFile> SharedMemoryFile::Create(size_t size,
 }
 
 std::unique_ptr<SharedMemoryFile> SharedMemoryFile::CreateAt(
+    int folder,
     const std::string& path,
     size_t size,
     std::string* error) {
-  ScopedFd fd(open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+  ScopedFd fd(openat(folder, path.c_str(),
+                     O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (!fd.is_valid()) {
-    *error = path + ": " + strerror(errno);
+    const int reason = errno;
+    *error = path + ": " + strerror(reason);
+    errno = reason;
     return nullptr;
   }
   std::unique_ptr<SharedMemoryFile> memory;
@@ -101,9 +105,10 @@ std::unique_ptr<SharedMemoryFile> SharedMemoryFile::CreateAt(
   }
   if (memory == nullptr) {
     const int reason = errno;
-    unlink(path.c_str());
+    unlinkat(folder, path.c_str(), 0);
     *error = path + ": no room for " + std::to_string(size) +
              " bytes: " + strerror(reason);
+    errno = reason;
   }
   return memory;
 }

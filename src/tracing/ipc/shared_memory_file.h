@@ -27,10 +27,12 @@ class SharedMemoryFile final : public SharedMemory {
   // limits of the process are.
   static std::unique_ptr<SharedMemoryFile> Create(size_t size,
                                                   std::string* error = nullptr);
-  // Creates a file of that content, which is not there yet, in the file system.
-  // All of its room on the disk is taken now, so that no store to the memory
-  // fails later. Otherwise the same.
-  static std::unique_ptr<SharedMemoryFile> CreateAt(const std::string& path,
+  // Creates a file of that content, which is not there yet, in |folder|, a
+  // descriptor, or AT_FDCWD. Only its user can read it. All of its room on the
+  // disk is taken now, so that no store to the memory fails later. Otherwise
+  // the same; sets errno.
+  static std::unique_ptr<SharedMemoryFile> CreateAt(int folder,
+                                                    const std::string& path,
                                                     size_t size,
                                                     std::string* error);
   // Maps the memory of another process. Returns null if |fd| is not memory, if

@@ -3,8 +3,10 @@
 #include "src/tracing/local/flight_file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -49,41 +51,109 @@ void FillIn(FlightHeader* header, size_t page_size, size_t num_pages) {
   memcpy(header->magic, FlightHeader::kMagic, sizeof(header->magic));
 }
 
+// The pages of a ring of about |size| bytes.
+struct RingPages {
+  explicit RingPages(size_t size)
+      : page_size(size < kLargeRing ? kSmallPage : kLargePage),
+        num_pages(std::max(size / page_size, kMinPages)) {}
+
+  size_t file_size() const {
+    return FlightHeader::kSize + page_size * num_pages;
+  }
+
+  const size_t page_size;
+  const size_t num_pages;
+};
+
+// Removes a file that a process of this user has left.
+void RemoveOwnFile(const std::string& path) {
+  struct stat status;
+  if (lstat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
+      status.st_uid == geteuid()) {
+    unlink(path.c_str());
+  }
+}
+
+// Makes way for a new file. Returns false, and sets errno, on failure.
+bool KeepLastFile(const std::string& path) {
+  struct stat status;
+  int reason = EISDIR;
+  if (lstat(path.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) {
+    for (int i = 0; i < kMaxLastFlightNames; ++i) {
+      if (rename(path.c_str(), LastFlightName(path, i).c_str()) == 0 ||
+          errno == ENOENT) {
+        return true;
+      }
+      if (i == 0)
+        reason = errno;
+    }
+  }
+  errno = reason;
+  return false;
+}
+
 }  // namespace
+
+std::string NewFlightName(const std::string& path, int attempt) {
+  std::string name = path + ".new." + std::to_string(getpid());
+  return attempt == 0 ? name
+                      : name + "." + std::to_string(ReadClock(CLOCK_REALTIME));
+}
+
+std::string LastFlightName(const std::string& path, int attempt) {
+  return path + (attempt == 0 ? ".last" : ".last." + std::to_string(attempt));
+}
+
+std::unique_ptr<SharedMemoryFile> MakeFlightFileIn(int folder,
+                                                   const std::string& name,
+                                                   size_t size,
+                                                   std::string* error) {
+  const RingPages pages(size);
+  std::unique_ptr<SharedMemoryFile> file =
+      SharedMemoryFile::CreateAt(folder, name, pages.file_size(), error);
+  if (file != nullptr)
+    FillIn(HeaderOf(*file), pages.page_size, pages.num_pages);
+  return file;
+}
 
 std::unique_ptr<SharedMemoryFile> MakeFlightFile(const std::string& path,
                                                  size_t size,
                                                  std::string* error) {
-  const size_t page_size = size < kLargeRing ? kSmallPage : kLargePage;
-  const size_t num_pages = std::max(size / page_size, kMinPages);
-  const size_t file_size = FlightHeader::kSize + num_pages * page_size;
+  if (path.empty()) {
+    const RingPages pages(size);
+    std::unique_ptr<SharedMemoryFile> memory =
+        SharedMemoryFile::Create(pages.file_size(), error);
+    if (memory != nullptr)
+      FillIn(HeaderOf(*memory), pages.page_size, pages.num_pages);
+    return memory;
+  }
   // Nobody sees a file that is not complete, and the one that is there stays if
   // there is no room for another one.
-  const std::string new_path = path + ".new." + std::to_string(getpid());
-  // A process that was killed here may have had the same number: the first one
-  // of a container always has.
-  if (!path.empty())
-    unlink(new_path.c_str());
-  std::unique_ptr<SharedMemoryFile> file =
-      path.empty() ? SharedMemoryFile::Create(file_size, error)
-                   : SharedMemoryFile::CreateAt(new_path, file_size, error);
-  if (file == nullptr)
-    return nullptr;
-  FillIn(HeaderOf(*file), page_size, num_pages);
-  if (!path.empty() && ((rename(path.c_str(), (path + ".last").c_str()) != 0 &&
-                         errno != ENOENT) ||
-                        rename(new_path.c_str(), path.c_str()) != 0)) {
+  std::string new_path;
+  std::unique_ptr<SharedMemoryFile> file;
+  errno = EEXIST;
+  for (int i = 0; i < kMaxNewFlightNames && file == nullptr && errno == EEXIST;
+       ++i) {
+    new_path = NewFlightName(path, i);
+    // A process that was killed here may have had the same number: the first
+    // one of a container always has.
+    RemoveOwnFile(new_path);
+    file = MakeFlightFileIn(AT_FDCWD, new_path, size, error);
+  }
+  if (file != nullptr &&
+      !(KeepLastFile(path) && rename(new_path.c_str(), path.c_str()) == 0)) {
     *error = path + ": " + strerror(errno);
     unlink(new_path.c_str());
-    return nullptr;
+    file.reset();
   }
   return file;
 }
 
-std::unique_ptr<SharedMemoryFile> MakeFlightHeader(const std::string& path,
+std::unique_ptr<SharedMemoryFile> MakeFlightHeader(int folder,
+                                                   const std::string& name,
                                                    std::string* error) {
   std::unique_ptr<SharedMemoryFile> file =
-      SharedMemoryFile::CreateAt(path, FlightHeader::kSize, error);
+      SharedMemoryFile::CreateAt(folder, name, FlightHeader::kSize, error);
   if (file != nullptr)
     FillIn(HeaderOf(*file), SharedMemoryABI::kMinPageSize, /*num_pages=*/0);
   return file;

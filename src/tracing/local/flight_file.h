@@ -19,17 +19,35 @@ PROTOZERO_ABI_BEGIN
 // Makes a file for a flight recorder, with an empty ring of about |size| bytes,
 // and maps it. All of its room on the disk is taken then, so that a full disk
 // is an error here, and never a signal later. A file that is there is kept as
-// |path|.last; one that was kept before is replaced. If |path| is empty, makes
-// memory without a name. Returns null on failure, with the reason in |error|.
-// May throw std::bad_alloc.
+// |path|.last; one that was kept before is replaced. In a folder of several
+// users, another one may have taken that name: then it is kept as
+// |path|.last.1, or so on up to 9. If |path| is empty, makes memory without a
+// name. Returns null on failure, with the reason in |error|. May throw
+// std::bad_alloc.
 std::unique_ptr<SharedMemoryFile> MakeFlightFile(const std::string& path,
                                                  size_t size,
                                                  std::string* error);
 
-// Makes a file that is only a header, for the clocks in it. Otherwise the same.
-// REQUIRES: there is no such file.
-std::unique_ptr<SharedMemoryFile> MakeFlightHeader(const std::string& path,
+// Makes such a file in |folder|, a descriptor. REQUIRES: there is no such file.
+std::unique_ptr<SharedMemoryFile> MakeFlightFileIn(int folder,
+                                                   const std::string& name,
+                                                   size_t size,
                                                    std::string* error);
+
+// Makes a file that is only a header, for the clocks in it. Otherwise the same.
+std::unique_ptr<SharedMemoryFile> MakeFlightHeader(int folder,
+                                                   const std::string& name,
+                                                   std::string* error);
+
+// Returns a name that other users could not take beforehand: |path|, ".new.",
+// and the process; from the second |attempt| on, the time, too.
+std::string NewFlightName(const std::string& path, int attempt);
+inline constexpr int kMaxNewFlightNames = 16;
+
+// Returns a name for what |path| was in the last run: |path|.last, and from the
+// second |attempt| on, with its number.
+std::string LastFlightName(const std::string& path, int attempt);
+inline constexpr int kMaxLastFlightNames = 10;
 
 // Returns the header. REQUIRES: one of these functions has made |file|.
 inline FlightHeader* HeaderOf(const SharedMemoryFile& file) {

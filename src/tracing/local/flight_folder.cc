@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "src/tracing/ipc/folder_lock.h"
 #include "src/tracing/local/flight_file.h"
 
 #include "protozero/internal/macros.h"
@@ -30,16 +31,22 @@ struct CloseFlightFolder {
   void operator()(DIR* folder) const { closedir(folder); }
 };
 
-// Calls |visit(std::string name)| with each entry. Returns false, and sets
-// errno, if there is no such folder.
+// Opens a folder in |parent|, a descriptor. Returns an invalid one, and sets
+// errno, if there is none of that name: a link is none.
+ScopedFd OpenFolderIn(int parent, const std::string& name) {
+  return ScopedFd(openat(parent, name.c_str(),
+                         O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+}
+
+// Calls |visit(std::string name)| with each entry of a folder.
 template <typename Visit>
-bool ForEachEntry(const std::string& path, Visit visit) {
-  const std::unique_ptr<DIR, CloseFlightFolder> folder(opendir(path.c_str()));
+void ForEachEntry(ScopedFd fd, Visit visit) {
+  const std::unique_ptr<DIR, CloseFlightFolder> folder(fdopendir(fd.get()));
   if (folder == nullptr)
-    return false;
+    return;
+  (void)fd.Release();
   while (const dirent* entry = readdir(folder.get()))
     visit(std::string(entry->d_name));
-  return true;
 }
 
 bool IsOwnName(const std::string& name) {
@@ -55,36 +62,70 @@ bool Fail(const std::string& path, std::string* error) {
   return false;
 }
 
-// Removes a folder if there is one. Leaves it if somebody else has put
-// something there.
-bool RemoveFlightFolder(const std::string& path, std::string* error) {
-  if (!ForEachEntry(path, [&path](const std::string& name) {
-        if (IsOwnName(name))
-          unlink((path + "/" + name).c_str());
-      })) {
-    return errno == ENOENT || Fail(path, error);
-  }
-  return rmdir(path.c_str()) == 0 || Fail(path, error);
+// Takes the lock of the recorder whose folder this is. Returns an invalid
+// descriptor, and sets errno, if there is none, or if it is running.
+ScopedFd LockRecorder(int folder) {
+  ScopedFd recorder(openat(folder, FlightFolder::kRecorderName,
+                           O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  if (recorder.is_valid() && flock(recorder.get(), LOCK_EX | LOCK_NB) != 0)
+    recorder.Reset();
+  return recorder;
 }
 
-// Makes way for a new folder.
-bool KeepLastFolder(const std::string& path, std::string* error) {
-  if (rmdir(path.c_str()) == 0 || errno == ENOENT)
+// Removes a folder of this user, if there is one. Returns false, and sets
+// errno, on failure: EPERM if there is something of that name that is not this
+// user's folder, or the folder of a recorder that is running. If somebody has
+// put something else there, leaves that.
+bool RemoveFlightFolder(int parent, const std::string& name) {
+  ScopedFd folder = OpenFolderIn(parent, name);
+  if (!folder.is_valid() && errno == ENOENT)
     return true;
-  const ScopedFd recorder(
-      open((path + "/" + FlightFolder::kRecorderName).c_str(),
-           O_RDONLY | O_CLOEXEC));
+  struct stat status;
+  if (!folder.is_valid() || fstat(folder.get(), &status) != 0 ||
+      status.st_uid != geteuid()) {
+    errno = EPERM;
+    return false;
+  }
+  const int fd = folder.get();
+  const ScopedFd recorder = LockRecorder(fd);
+  if (!recorder.is_valid() && errno == EWOULDBLOCK) {
+    errno = EPERM;
+    return false;
+  }
+  // The descriptor is open as long as names are visited.
+  ForEachEntry(std::move(folder), [fd](const std::string& entry) {
+    if (IsOwnName(entry))
+      unlinkat(fd, entry.c_str(), 0);
+  });
+  return unlinkat(parent, name.c_str(), AT_REMOVEDIR) == 0;
+}
+
+// Makes way for a new folder. |path| is the one in |parent| of that |name|.
+bool KeepLastFolder(int parent,
+                    const std::string& name,
+                    const std::string& path,
+                    std::string* error) {
+  if (unlinkat(parent, name.c_str(), AT_REMOVEDIR) == 0 || errno == ENOENT)
+    return true;
+  const ScopedFd folder = OpenFolderIn(parent, name);
+  const ScopedFd recorder =
+      folder.is_valid() ? LockRecorder(folder.get()) : ScopedFd();
   if (!recorder.is_valid()) {
-    *error = path + ": there is something else of that name";
+    *error = path + (errno == EWOULDBLOCK
+                         ? ": another recorder has it"
+                         : ": there is something else of that name");
     return false;
   }
-  if (flock(recorder.get(), LOCK_EX | LOCK_NB) != 0) {
-    *error = path + ": another recorder has it";
-    return false;
+  for (int i = 0; i < kMaxLastFlightNames; ++i) {
+    const std::string last = LastFlightName(name, i);
+    if (RemoveFlightFolder(parent, last)) {
+      if (renameat(parent, name.c_str(), parent, last.c_str()) == 0)
+        return true;
+    } else if (errno != EPERM) {
+      return Fail(LastFlightName(path, i), error);
+    }
   }
-  const std::string last = path + ".last";
-  return RemoveFlightFolder(last, error) &&
-         (rename(path.c_str(), last.c_str()) == 0 || Fail(path, error));
+  return Fail(path, error);
 }
 
 }  // namespace
@@ -118,7 +159,7 @@ class FlightFolder::FileInUse final : public SharedMemory {
 
 FlightFolder::~FlightFolder() {
   for (const Spare& spare : spares_)
-    unlink((path_ + "/" + spare.name).c_str());
+    unlinkat(folder_.get(), spare.name.c_str(), 0);
 }
 
 bool FlightFolder::Open(const std::string& wanted_path,
@@ -131,44 +172,68 @@ bool FlightFolder::Open(const std::string& wanted_path,
   num_files_ = num_files;
   file_size_ = size / num_files;
   left_.reserve(num_files);
+  path_ = path;
+  const ScopedFd parent(
+      open(FolderOf(path).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!parent.is_valid())
+    return Fail(path, error);
+  const std::string name = path.substr(path.rfind('/') + 1);
   // Nobody sees a folder that is not complete, and the one that is there stays
   // if there is no room for another one.
-  const std::string new_path = path + ".new." + std::to_string(getpid());
-  // A recorder that was killed here may have had the same number.
-  std::string ignored;
-  RemoveFlightFolder(new_path, &ignored);
-  if (mkdir(new_path.c_str(), 0777) != 0)
-    return Fail(new_path, error);
-  if (MakeFiles(new_path, error) && KeepLastFolder(path, error)) {
-    if (rename(new_path.c_str(), path.c_str()) == 0) {
-      path_ = path;
+  std::string new_name;
+  if (!MakeNewFolder(parent.get(), name, &new_name))
+    return Fail(NewFlightName(path, 0), error);
+  if (MakeFiles(error) && KeepLastFolder(parent.get(), name, path, error)) {
+    if (renameat(parent.get(), new_name.c_str(), parent.get(), name.c_str()) ==
+        0) {
       return true;
     }
     Fail(path, error);
   }
   spares_.clear();
-  RemoveFlightFolder(new_path, &ignored);
+  recorder_.reset();
+  RemoveFlightFolder(parent.get(), new_name);
   return false;
 }
 
-bool FlightFolder::MakeFiles(const std::string& folder, std::string* error) {
-  recorder_ = MakeFlightHeader(folder + "/" + kRecorderName, error);
+// Makes and opens an empty folder. Returns false, and sets errno, on failure.
+bool FlightFolder::MakeNewFolder(int parent,
+                                 const std::string& name,
+                                 std::string* new_name) {
+  for (int i = 0; i < kMaxNewFlightNames; ++i) {
+    *new_name = NewFlightName(name, i);
+    // A recorder that was killed here may have had the same number.
+    RemoveFlightFolder(parent, *new_name);
+    if (mkdirat(parent, new_name->c_str(), 0700) == 0) {
+      folder_ = OpenFolderIn(parent, *new_name);
+      return folder_.is_valid();
+    }
+    if (errno != EEXIST)
+      return false;
+  }
+  return false;
+}
+
+bool FlightFolder::MakeFiles(std::string* error) {
+  recorder_ = MakeFlightHeader(folder_.get(), kRecorderName, error);
   if (recorder_ == nullptr)
     return false;
   flock(recorder_->fd(), LOCK_EX | LOCK_NB);
   for (size_t i = 0; i < num_files_; ++i) {
-    if (!AddSpare(folder, error))
+    if (!AddSpare(error))
       return false;
   }
   return true;
 }
 
-bool FlightFolder::AddSpare(const std::string& folder, std::string* error) {
+bool FlightFolder::AddSpare(std::string* error) {
   Spare spare;
   spare.name = kSparePrefix + std::to_string(num_spares_made_);
-  spare.file = MakeFlightFile(folder + "/" + spare.name, file_size_, error);
-  if (spare.file == nullptr)
+  spare.file = MakeFlightFileIn(folder_.get(), spare.name, file_size_, error);
+  if (spare.file == nullptr) {
+    *error = path_ + "/" + *error;
     return false;
+  }
   ++num_spares_made_;
   spares_.push_back(std::move(spare));
   return true;
@@ -187,7 +252,7 @@ bool FlightFolder::RemoveLeftFile(const PeerIdentity& newcomer,
         return file.owner.uid == newcomer.uid && file.owner.pid == newcomer.pid;
       });
   const auto it = own != left_.end() ? own : left_.begin();
-  unlink((path_ + "/" + it->name).c_str());
+  unlinkat(folder_.get(), it->name.c_str(), 0);
   left_.erase(it);
   return true;
 }
@@ -200,7 +265,7 @@ std::unique_ptr<SharedMemory> FlightFolder::Take(const PeerIdentity& producer,
         !RemoveLeftFile(producer, error)) {
       return nullptr;
     }
-    if (!AddSpare(path_, error))
+    if (!AddSpare(error))
       return nullptr;
   }
   Spare& spare = spares_.back();
@@ -213,8 +278,7 @@ std::unique_ptr<SharedMemory> FlightFolder::Take(const PeerIdentity& producer,
   FlightHeader* const header = HeaderOf(*spare.file);
   header->uid = producer.uid;
   header->pid = producer.pid;
-  if (rename((path_ + "/" + spare.name).c_str(),
-             (path_ + "/" + name).c_str()) != 0) {
+  if (renameat(folder_.get(), spare.name.c_str(), folder_.get(), name) != 0) {
     Fail(path_, error);
     return nullptr;
   }
@@ -235,7 +299,8 @@ bool ParseFlightName(const std::string& name, uint32_t* uid, int32_t* pid) {
 
 std::vector<std::string> FindFlightFiles(const std::string& folder) {
   std::vector<std::string> names;
-  ForEachEntry(folder, [&names](const std::string& name) {
+  ScopedFd fd(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  ForEachEntry(std::move(fd), [&names](const std::string& name) {
     uint32_t uid;
     int32_t pid;
     if (ParseFlightName(name, &uid, &pid))

@@ -48,9 +48,11 @@ class FlightFolder final : public FlightSource {
   // Makes the folder |path|, with room for |num_files| programs in |size|
   // bytes. All of the room is taken now, so that a full disk is an error here.
   // A folder that is there is kept as |path|.last; one that was kept before is
-  // replaced. Returns false on failure, with the reason in |error|. May throw
-  // std::bad_alloc. Call it once. REQUIRES: |size| / |num_files| is at least
-  // kMinFileSize.
+  // replaced. In a folder of several users, another one may have taken that
+  // name: then it is kept as |path|.last.1, or so on up to 9. Only this user
+  // can enter it. Returns false on failure, with the reason in |error|. May
+  // throw std::bad_alloc. Call it once. REQUIRES: |size| / |num_files| is at
+  // least kMinFileSize.
   bool Open(const std::string& path,
             size_t size,
             size_t num_files,
@@ -79,12 +81,17 @@ class FlightFolder final : public FlightSource {
     std::unique_ptr<SharedMemoryFile> file;
   };
 
+  bool MakeNewFolder(int parent,
+                     const std::string& name,
+                     std::string* new_name);
   // Return false, with the reason in |error|, on failure.
-  bool MakeFiles(const std::string& folder, std::string* error);
-  bool AddSpare(const std::string& folder, std::string* error);
+  bool MakeFiles(std::string* error);
+  bool AddSpare(std::string* error);
   bool RemoveLeftFile(const PeerIdentity& newcomer, std::string* error);
 
   std::string path_;
+  // The open folder: whatever becomes of its name, files are made in it.
+  ScopedFd folder_;
   size_t num_files_ = 0;
   size_t file_size_ = 0;
   // The service's own file, which is locked.
