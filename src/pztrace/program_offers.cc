@@ -22,7 +22,7 @@ std::string Shown(protozero::ConstChars text) {
 
 // Returns a line for each category of events.
 std::string CategoriesOf(const DataSourceDescriptor& source) {
-  std::set<std::string> lines;
+  std::multiset<std::string> lines;
   const trace::DataSourceDescriptor::Decoder fields(source.raw_fields);
   const trace::TrackEventDescriptor::Decoder events(
       fields.track_event_descriptor());
@@ -41,6 +41,10 @@ std::string CategoriesOf(const DataSourceDescriptor& source) {
   std::string text;
   for (const std::string& line : lines)
     text += line;
+  if (events.has_categories_left_out()) {
+    text += "  and " + std::to_string(events.categories_left_out()) +
+            " more, for which the program has no room\n";
+  }
   return text;
 }
 

@@ -3,11 +3,15 @@
 // A program with trace events of several categories. With --wait, it waits
 // until "app" is recorded, says that it has traced, and traces again for each
 // line of its standard input, until the input ends. The thread that describes
-// its extensions in the trace has ended by then.
+// its extensions in the trace has ended by then. With --many, it has 2,000
+// further categories, and traces none of them.
 
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
+#include <deque>
+#include <string>
 #include <thread>
 
 #include "protozero/tracing/producer.h"
@@ -17,8 +21,15 @@
 PROTOZERO_TRACE_CATEGORY("net.slow", "Seldom wanted", "slow big");
 PROTOZERO_TRACE_CATEGORY("net.io", "", "");
 
-int main(int argc, char**) {
-  const bool waits = argc > 1;
+int main(int argc, char** argv) {
+  const bool is_many = argc > 1 && strcmp(argv[1], "--many") == 0;
+  const bool waits = argc > 1 && !is_many;
+  std::deque<std::string> names;
+  std::deque<protozero::internal::TraceCategory> categories;
+  for (int i = 0; is_many && i < 2000; ++i) {
+    names.push_back("many." + std::to_string(i) + std::string(80, 'x'));
+    categories.emplace_back(names.back().c_str(), "", "");
+  }
   // Without a name in the options, the producer has the program's name.
   protozero::Producer producer({});
   producer.RegisterDataSource(protozero::TrackEventDataSource());

@@ -203,8 +203,8 @@ class TrackEvents final : public DataSource {
   TrackEvents() : DataSource(Descriptor()) {}
 
  private:
-  // A limit that is much less than a frame to the service holds.
-  static constexpr size_t kMaxDescriptorSize = 48 * 1024;
+  // A limit that is less than a frame to the service holds, which has 128 KB.
+  static constexpr size_t kMaxDescriptorSize = 120 * 1024;
 
   // Appends the categories that have been declared, and those of call sites
   // that have been reached.
@@ -214,6 +214,7 @@ class TrackEvents final : public DataSource {
         message->BeginNestedMessage<trace::TrackEventDescriptor>(
             trace::DataSourceDescriptor::kTrackEventDescriptorFieldNumber);
     size_t size = 0;
+    uint32_t num_left_out = 0;
     const auto add = [&](const TraceCategory* declared, std::string_view name) {
       constexpr size_t kOverhead = 16;
       const size_t own_size =
@@ -221,8 +222,10 @@ class TrackEvents final : public DataSource {
           (declared == nullptr
                ? 0
                : declared->description.size() + 2 * declared->tags.size());
-      if (own_size > kMaxDescriptorSize - size)
+      if (own_size > kMaxDescriptorSize - size) {
+        ++num_left_out;
         return;
+      }
       size += own_size;
       auto* const category = descriptor->add_available_categories();
       category->set_name(name);
@@ -250,6 +253,8 @@ class TrackEvents final : public DataSource {
       if (registry.Find(name) == nullptr)
         add(nullptr, name);
     }
+    if (num_left_out != 0)
+      descriptor->set_categories_left_out(num_left_out);
   }
 
   static DataSourceDescriptor Descriptor() {
