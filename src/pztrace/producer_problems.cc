@@ -28,6 +28,9 @@ namespace trace = protozero::trace;
 // The limit of categories. Producers may name any number of them.
 constexpr size_t kMaxCategories = 64;
 
+// The limit of programs that a line is printed for, as any can say that.
+constexpr size_t kMaxOtherClocks = 16;
+
 using Names = std::vector<std::string>;
 
 bool Contains(const Names& names, const std::string& name) {
@@ -117,8 +120,28 @@ void ProducerProblems::CheckHost() {
   }
 }
 
+void ProducerProblems::CheckClock(
+    const protozero::TracingService::ProducerInfo& producer) {
+  if (producer.clock_ahead_ns == 0 || other_clocks_.size() == kMaxOtherClocks ||
+      !other_clocks_.emplace(producer.pid, producer.name).second) {
+    return;
+  }
+  const double seconds = static_cast<double>(producer.clock_ahead_ns) / 1e9;
+  PrintError(kProgram,
+             "%s (%d) is in another time namespace: its times are %.1f s %s "
+             "those of the recorder%s",
+             ShownName(producer.name).c_str(), static_cast<int>(producer.pid),
+             seconds < 0 ? -seconds : seconds, seconds < 0 ? "before" : "after",
+             other_clocks_.size() == kMaxOtherClocks
+                 ? "; further programs are not checked"
+                 : "");
+}
+
 void ProducerProblems::OnDataSource(
+    const protozero::TracingService::ProducerInfo& producer,
     const protozero::DataSourceDescriptor& source) {
+  // Without memory, the user is not told.
+  protozero::RunsInMemory([&] { CheckClock(producer); });
   const trace::DataSourceDescriptor::Decoder fields(source.raw_fields);
   const trace::TrackEventDescriptor::Decoder events(
       fields.track_event_descriptor());

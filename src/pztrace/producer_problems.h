@@ -3,8 +3,11 @@
 #ifndef SRC_PZTRACE_PRODUCER_PROBLEMS_H_
 #define SRC_PZTRACE_PRODUCER_PROBLEMS_H_
 
+#include <stdint.h>
+
 #include <set>
 #include <string>
+#include <utility>
 
 #include "protozero/tracing/service_host.h"
 #include "protozero/tracing/tracing_service.h"
@@ -24,9 +27,10 @@ class ProducerProblems : public protozero::TracingService::Consumer {
   // To be called whenever the host may have had a problem.
   void CheckHost();
 
-  // Remembers the categories of events, as a
-  // TracingService::DataSourceObserver.
-  void OnDataSource(const protozero::DataSourceDescriptor& source);
+  // Remembers the categories of events, and tells the user of a producer whose
+  // clock is another one. A TracingService::DataSourceObserver.
+  void OnDataSource(const protozero::TracingService::ProducerInfo& producer,
+                    const protozero::DataSourceDescriptor& source);
   // Prints which categories there were, if |categories|, the wanted ones, have
   // recorded nothing.
   void ReportCategories(const std::string& categories,
@@ -47,6 +51,8 @@ class ProducerProblems : public protozero::TracingService::Consumer {
                                const std::string& reason) override;
 
  private:
+  void CheckClock(const protozero::TracingService::ProducerInfo& producer);
+
   const protozero::ServiceHost* const host_;
   // True for the problems that have been printed.
   bool knows_accept_error_ = false;
@@ -55,6 +61,8 @@ class ProducerProblems : public protozero::TracingService::Consumer {
   bool knows_lack_of_host_memory_ = false;
   bool ended_early_ = false;
   std::set<std::string> categories_;
+  // The programs with another clock, by process and name.
+  std::set<std::pair<int32_t, std::string>> other_clocks_;
 };
 
 }  // namespace pztrace

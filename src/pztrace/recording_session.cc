@@ -42,7 +42,7 @@ bool RecordingSession::Start(protozero::TraceConfig config) {
   service_.SetDataSourceObserver(
       [this](const TracingService::ProducerInfo& producer,
              const protozero::DataSourceDescriptor& source) {
-        problems_.OnDataSource(source);
+        problems_.OnDataSource(producer, source);
         offers_.Add(producer, source);
       });
   // The service does not write by itself: the sink reads with this period.

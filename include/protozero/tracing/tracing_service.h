@@ -117,6 +117,10 @@ class TracingService {
     // REQUIRES: if such writers are in this process, they write nothing any
     // more when the connection ends.
     bool reports_losses = true;
+    // The time by which its CLOCK_BOOTTIME is ahead of the service's, if it is
+    // in another time namespace; 0 if not, or if it has not said so. Its events
+    // keep the times of its own clock.
+    int64_t clock_ahead_ns = 0;
     // The producer's own memory, with pages of |shm_page_size_hint|, if it has
     // been tracing since before it was connected.
     std::unique_ptr<SharedMemory> memory;

@@ -10,6 +10,7 @@
 #include <mutex>
 
 #include "src/tracing/ipc/client_lock.h"
+#include "src/tracing/ipc/clock_offset.h"
 #include "src/tracing/ipc/data_source_access.h"
 #include "src/tracing/ipc/messages.h"
 #include "src/tracing/ipc/process_barrier.h"
@@ -66,6 +67,7 @@ void CommandHandler::OnBound() {
   // The protocol has 32 bits for a size. No service gives that much memory.
   const auto hint = [](size_t bytes) {
     return static_cast<uint32_t>(std::min<size_t>(bytes, UINT32_MAX));
+        message->set_boottime_less_realtime_ns(BoottimeLessRealtimeNs());
   };
   initialize_request_ = connection_->Invoke<pb::InitializeConnectionRequest>(
       ProducerMethod::kInitializeConnection, /*drop_reply=*/false,

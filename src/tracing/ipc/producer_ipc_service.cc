@@ -9,6 +9,7 @@
 
 #include "protozero/decode_status.h"
 #include "protozero/internal/compiler.h"
+#include "src/tracing/ipc/clock_offset.h"
 #include "src/tracing/ipc/shared_memory_file.h"
 #include "src/tracing/shared_memory/out_of_memory.h"
 #include "src/tracing/writer/flight_header.h"
@@ -278,6 +279,14 @@ bool ProducerIpcService::OnInitializeConnection(uint64_t request_id,
   info.scraping_mode =
       request.smb_scraping_mode() == Request::SMB_SCRAPING_ENABLED
           ? TracingService::ScrapingMode::kEnabled
+  if (request.has_boottime_less_realtime_ns()) {
+    // A producer may say any number, so this is not signed.
+    const auto ahead_ns = static_cast<int64_t>(
+        static_cast<uint64_t>(request.boottime_less_realtime_ns()) -
+        static_cast<uint64_t>(BoottimeLessRealtimeNs()));
+    if (ahead_ns > kMaxClockErrorNs || ahead_ns < -kMaxClockErrorNs)
+      info.clock_ahead_ns = ahead_ns;
+  }
       : request.smb_scraping_mode() == Request::SMB_SCRAPING_DISABLED
           ? TracingService::ScrapingMode::kDisabled
           : TracingService::ScrapingMode::kDefault;
