@@ -74,14 +74,15 @@ SocketServer::~SocketServer() {
     wakeup_.Notify();
     thread_.Join();
   }
-  if (listening_.is_valid())
-    unlink(socket_.c_str());
 }
 
 bool SocketServer::Start(const std::string& socket, std::string* error) {
-  socket_ = socket;
-  listening_ = protozero::ListenOnUnixSocket(socket, error);
-  if (!listening_.is_valid())
+  // Without the descriptor, the thread could not be told to end.
+  if (wakeup_.fd() < 0 && !wakeup_.TryOpen()) {
+    *error = socket + ": " + strerror(errno);
+    return false;
+  }
+  if (!listening_.Listen(socket, error))
     return false;
   const int failure = thread_.Start<&SocketServer::Run>(this);
   if (failure != 0)

@@ -51,8 +51,7 @@ class SocketServer {
   void Run();
 
   const Answer answer_;
-  std::string socket_;
-  protozero::ScopedFd listening_;
+  protozero::ListeningSocket listening_;
   protozero::WakeupFd wakeup_;
   std::atomic<bool> stops_{false};
   protozero::BackgroundThread thread_;

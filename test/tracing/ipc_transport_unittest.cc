@@ -16,8 +16,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -25,6 +27,7 @@
 #include <gtest/gtest.h>
 
 #include "src/tracing/ipc/byte_buffer.h"
+#include "src/tracing/ipc/folder_lock.h"
 #include "src/tracing/ipc/frame_reader.h"
 #include "src/tracing/ipc/frame_sender.h"
 #include "src/tracing/ipc/messages.h"
@@ -270,6 +273,79 @@ TEST_F(UnixSocketTest, AbandonedSocketIsReplacedAndUsedOneIsNot) {
   EXPECT_EQ(error, "cannot listen on " + path() + ": " + strerror(EADDRINUSE));
   first.Reset();
   EXPECT_TRUE(ListenOnUnixSocket(path(), &error).is_valid()) << error;
+}
+
+TEST_F(UnixSocketTest, OneOfManyThatStartAtOnceGetsAnAbandonedAddress) {
+  constexpr int kRounds = 100;
+  constexpr size_t kStarters = 8;
+  for (int round = 0; round < kRounds; ++round) {
+    std::string ignored;
+    ListenOnUnixSocket(path(), &ignored);
+    std::vector<ScopedFd> sockets(kStarters);
+    std::atomic<size_t> num_ready{0};
+    std::vector<std::thread> starters;
+    for (ScopedFd& socket : sockets) {
+      starters.emplace_back([&] {
+        std::string error;
+        for (++num_ready; num_ready != kStarters;)
+          std::this_thread::yield();
+        socket = ListenOnUnixSocket(path(), &error);
+      });
+    }
+    for (std::thread& starter : starters)
+      starter.join();
+    const auto is_valid = [](const ScopedFd& fd) { return fd.is_valid(); };
+    ASSERT_EQ(std::count_if(sockets.begin(), sockets.end(), is_valid), 1);
+    const auto owner = std::find_if(sockets.begin(), sockets.end(), is_valid);
+    const ScopedFd client = ConnectToUnixSocket(path(), &ignored);
+    EXPECT_TRUE(client.is_valid()) << ignored;
+    EXPECT_TRUE(AcceptConnection(owner->get()).is_valid());
+  }
+}
+
+TEST_F(UnixSocketTest, LockOfAFolderIsWaitedFor) {
+  std::string error;
+  FolderLock own;
+  ASSERT_TRUE(own.Take(path()));
+  // Others cannot enter the folder, so whoever has the lock will give it back.
+  EXPECT_FALSE(ListenOnUnixSocket(path(), &error).is_valid());
+  EXPECT_EQ(error, path() + ": another process keeps the lock of its folder");
+  // Here, another user may never give it back.
+  const std::string folder = path().substr(0, path().rfind('/'));
+  ASSERT_EQ(chmod(folder.c_str(), 0755), 0);
+  EXPECT_TRUE(ListenOnUnixSocket(path(), &error).is_valid()) << error;
+}
+
+TEST_F(UnixSocketTest, EndOfASocketLeavesTheFileOfAnother) {
+  std::string error;
+  ListeningSocket first;
+  ListeningSocket second;
+  ASSERT_TRUE(first.Listen(path(), &error)) << error;
+  // Somebody has tidied up.
+  unlink(path().c_str());
+  ASSERT_TRUE(second.Listen(path(), &error)) << error;
+  first.Close();
+  EXPECT_FALSE(first.is_valid());
+  EXPECT_TRUE(ConnectToUnixSocket(path(), &error).is_valid()) << error;
+  second.Close();
+  EXPECT_NE(access(path().c_str(), F_OK), 0);
+}
+
+TEST_F(UnixSocketTest, OnlyAnAbandonedSocketIsRemoved) {
+  std::string error;
+  ScopedFd listening = ListenOnUnixSocket(path(), &error);
+  ASSERT_TRUE(listening.is_valid()) << error;
+  // It answers nobody, and nobody else can be accepted.
+  std::vector<ScopedFd> clients;
+  while (clients.empty() || clients.back().is_valid())
+    clients.push_back(ConnectToUnixSocket(path(), &error));
+  EXPECT_FALSE(RemoveAbandonedSocket(path()));
+  clients.clear();
+  listening.Reset();
+  EXPECT_TRUE(RemoveAbandonedSocket(path()));
+  EXPECT_FALSE(RemoveAbandonedSocket(path()));
+  ScopedFd file(open(path().c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+  EXPECT_FALSE(RemoveAbandonedSocket(path()));
 }
 
 TEST_F(UnixSocketTest, OtherFilesAreNotReplaced) {

@@ -80,8 +80,9 @@ class ServiceHost {
   ServiceHost& operator=(const ServiceHost&) = delete;
 
   // Lets producers connect from now on. Replaces a socket that no process
-  // listens to any more. Returns false, and says why, if it cannot have the
-  // socket.
+  // has open any more. Returns false, and says why, if it cannot have the
+  // socket. The destructor removes the socket, unless another one is in its
+  // place by then.
   bool Listen(std::string* error);
   // Returns the socket's path or name.
   const std::string& socket() const;

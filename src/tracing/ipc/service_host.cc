@@ -60,15 +60,10 @@ class ServiceHost::Impl {
       options_.socket = DefaultProducerSocket();
     poll_fds_.reserve(kNumOwnFds);
   }
-  ~Impl() {
-    connections_.clear();
-    if (listening_.is_valid() && options_.socket[0] != '@')
-      unlink(options_.socket.c_str());
-  }
+  ~Impl() { connections_.clear(); }
 
   bool Listen(std::string* error) {
-    listening_ = ListenOnUnixSocket(options_.socket, error);
-    return listening_.is_valid();
+    return listening_.Listen(options_.socket, error);
   }
   const std::string& socket() const { return options_.socket; }
   int ConnectProducer();
@@ -130,7 +125,7 @@ class ServiceHost::Impl {
   TracingService* const service_;
   Options options_;
   WakeupFd wakeup_;
-  ScopedFd listening_;
+  ListeningSocket listening_;
   // Reserves: one for a newcomer who takes the place of another, one for
   // memory.
   DescriptorReserve accept_reserve_;

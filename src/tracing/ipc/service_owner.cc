@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "src/tracing/ipc/folder_lock.h"
 #include "src/tracing/ipc/unix_socket.h"
 
 #include "protozero/internal/macros.h"
@@ -16,13 +17,9 @@ PROTOZERO_ABI_BEGIN
 bool AnybodyCanListenOn(const std::string& path) {
   if (path.empty() || path[0] == '@')
     return true;
-  const size_t slash = path.rfind('/');
-  const std::string folder = slash == std::string::npos ? "."
-                             : slash == 0               ? "/"
-                                                        : path.substr(0, slash);
   struct stat status;
   // A folder that cannot be examined may be unsafe.
-  return stat(folder.c_str(), &status) != 0 ||
+  return stat(FolderOf(path).c_str(), &status) != 0 ||
          (status.st_mode & (S_IWGRP | S_IWOTH)) != 0;
 }
 

@@ -14,6 +14,7 @@
 
 #include <algorithm>
 
+#include "src/tracing/ipc/folder_lock.h"
 #include "src/tracing/shared_memory/no_cancellation.h"
 
 #include "protozero/internal/macros.h"
@@ -85,6 +86,28 @@ bool IsAbandonedSocket(const std::string& path, const UnixAddress& address) {
          errno == ECONNREFUSED;
 }
 
+// Binds, in place of a socket that is abandoned. Returns whether the socket
+// listens. REQUIRES: FolderLock, unless the address is abstract.
+bool BindAndListen(int fd,
+                   const std::string& path,
+                   const UnixAddress& address) {
+  int result = bind(fd, address.get(), address.size());
+  if (result != 0 && errno == EADDRINUSE && !address.is_abstract() &&
+      IsAbandonedSocket(path, address)) {
+    unlink(path.c_str());
+    result = bind(fd, address.get(), address.size());
+  }
+  if (result != 0)
+    return false;
+  if (listen(fd, SOMAXCONN) == 0)
+    return true;
+  const int reason = errno;
+  if (!address.is_abstract())
+    unlink(path.c_str());
+  errno = reason;
+  return false;
+}
+
 // Returns null if there is none. The variable is ignored in programs that have
 // more rights than the user who set their environment.
 const char* SocketInEnvironment() {
@@ -133,23 +156,61 @@ ScopedFd ListenOnUnixSocket(const std::string& path, std::string* error) {
     *error = ErrorText("cannot create socket", path);
     return fd;
   }
-  int result = bind(fd.get(), address.get(), address.size());
-  if (result != 0 && errno == EADDRINUSE && !address.is_abstract() &&
-      IsAbandonedSocket(path, address)) {
-    unlink(path.c_str());
-    result = bind(fd.get(), address.get(), address.size());
-  }
-  const bool is_bound = result == 0;
-  if (!is_bound || listen(fd.get(), SOMAXCONN) != 0) {
+  FolderLock lock;
+  if ((!address.is_abstract() && !lock.Take(path)) ||
+      !BindAndListen(fd.get(), path, address)) {
     const int reason = errno;
     // No socket is left even if there is no memory for the text.
     fd.Reset();
-    if (is_bound && !address.is_abstract())
-      unlink(path.c_str());
     errno = reason;
-    *error = ErrorText("cannot listen on", path);
+    *error = reason == EWOULDBLOCK
+                 ? path + ": another process keeps the lock of its folder"
+                 : ErrorText("cannot listen on", path);
+    errno = reason;
   }
   return fd;
+}
+
+bool RemoveAbandonedSocket(const std::string& path) {
+  const UnixAddress address(path);
+  return address.is_valid() && IsAbandonedSocket(path, address) &&
+         unlink(path.c_str()) == 0;
+}
+
+bool ListeningSocket::Listen(const std::string& path, std::string* error) {
+  Close();
+  // This may lack memory, so it comes before there is a file.
+  path_ = path;
+  fd_ = ListenOnUnixSocket(path, error);
+  if (!fd_.is_valid() || path[0] == '@') {
+    path_.clear();
+    return fd_.is_valid();
+  }
+  struct stat status;
+  if (lstat(path.c_str(), &status) != 0) {
+    const int reason = errno;
+    unlink(path.c_str());
+    path_.clear();
+    fd_.Reset();
+    errno = reason;
+    *error = ErrorText("cannot listen on", path);
+    return false;
+  }
+  device_ = status.st_dev;
+  inode_ = status.st_ino;
+  return true;
+}
+
+void ListeningSocket::Close() {
+  struct stat status;
+  // The open socket keeps its inode, so no other file has that number.
+  if (!path_.empty() &&
+      (lstat(path_.c_str(), &status) != 0 ||
+       (status.st_dev == device_ && status.st_ino == inode_))) {
+    unlink(path_.c_str());
+  }
+  path_.clear();
+  fd_.Reset();
 }
 
 ScopedFd ConnectToUnixSocket(const std::string& path, std::string* error) {

@@ -54,8 +54,12 @@ inline constexpr char kStartedByRecorderVariable[] =
 bool IsStartedByRecorder();
 
 // Returns an invalid one on failure, with the reason in |error| and in errno.
-// Replaces a socket that no process listens to any more.
+// Replaces a socket that no process has open any more. Of several processes
+// that call this at once, one gets the address.
 ScopedFd ListenOnUnixSocket(const std::string& path, std::string* error);
+// Removes a socket that no process has open any more. Returns whether it has.
+// REQUIRES: FolderLock.
+bool RemoveAbandonedSocket(const std::string& path);
 // Connects. On failure, leaves the reason in errno, too.
 ScopedFd ConnectToUnixSocket(const std::string& path, std::string* error);
 // Makes the two ends of a connection that has no name. Returns false, and sets
@@ -100,6 +104,31 @@ SocketStatus ReceiveFromSocket(int fd,
                                size_t size,
                                size_t* received,
                                ScopedFd* received_fd);
+
+// Owns a socket that listens, and its file.
+class ListeningSocket {
+ public:
+  ListeningSocket() = default;
+  ~ListeningSocket() { Close(); }
+
+  ListeningSocket(const ListeningSocket&) = delete;
+  ListeningSocket& operator=(const ListeningSocket&) = delete;
+
+  // Does what ListenOnUnixSocket() does. Returns false on failure.
+  bool Listen(const std::string& path, std::string* error);
+  // Closes the socket and removes its file, unless another one is in its place.
+  void Close();
+
+  bool is_valid() const { return fd_.is_valid(); }
+  int get() const { return fd_.get(); }
+
+ private:
+  ScopedFd fd_;
+  // The file; an empty path for none.
+  std::string path_;
+  dev_t device_ = 0;
+  ino_t inode_ = 0;
+};
 
 // Makes a poll() in another thread return. Any thread.
 class WakeupFd {
