@@ -12,11 +12,15 @@
 
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "protozero/tracing/producer.h"
+#include "protozero/tracing/service_host.h"
+#include "protozero/tracing/tracing_service.h"
 #include "test/tracing/ipc_testing.h"
 
 namespace protozero::test {
@@ -151,6 +155,69 @@ TEST_F(UserFolderTest, ProducerMeetsARecorderThatComesLater) {
       return producer.num_connections() == round && source->is_enabled();
     }));
   }
+}
+
+TEST_F(UserFolderTest, WatchSeesListers) {
+  ASSERT_NE(UserFolder(&error_), "");
+  std::vector<std::string> seen;
+  const auto on_lister = [&seen](const char* name) { seen.push_back(name); };
+  const std::string first = ListerSocket(folder(), 1);
+  const std::string second = ListerSocket(folder(), 2);
+  Touch(first);
+  FolderWatch watch;
+  watch.Watch(folder(), on_lister);
+  EXPECT_THAT(seen, testing::ElementsAre("1.lister"));
+  Touch(second + "-new");
+  EXPECT_FALSE(watch.HasAppeared("producers", on_lister));
+  ASSERT_EQ(rename((second + "-new").c_str(), second.c_str()), 0);
+  watch.Watch(folder(), on_lister);
+  EXPECT_FALSE(watch.HasAppeared("producers", on_lister));
+  EXPECT_THAT(seen, testing::ElementsAre("1.lister", "2.lister"));
+  unlink(first.c_str());
+  unlink(second.c_str());
+}
+
+// It describes itself, and goes on as before.
+TEST_F(UserFolderTest, ProducerThatWaitsTellsALister) {
+  const auto source =
+      std::make_shared<DataSource>(DataSourceDescriptor{kSourceName});
+  Producer::Options options;
+  options.name = "waiting";
+  Producer producer{std::move(options)};
+  producer.RegisterDataSource(source);
+  if (producer.Sync(kTimeoutMs))
+    GTEST_SKIP() << "a service runs already";
+  // A lister that does not read is in nobody's way.
+  const std::string stopped = ListerSocket(folder(), 1);
+  const ScopedFd stopped_lister = ListenOnUnixSocket(stopped, &error_);
+  TracingService service;
+  std::vector<std::string> offers;
+  service.SetDataSourceObserver(
+      [&offers](const TracingService::ProducerInfo& info,
+                const DataSourceDescriptor& descriptor) {
+        EXPECT_EQ(info.pid, getpid());
+        offers.push_back(info.name + ": " + descriptor.name);
+      });
+  const std::string path = ListerSocket(folder(), 2);
+  ServiceHost::Options host_options;
+  host_options.socket = path + "-new";
+  ServiceHost host(&service, host_options);
+  ASSERT_TRUE(host.Listen(&error_)) << error_;
+  ASSERT_EQ(rename((path + "-new").c_str(), path.c_str()), 0);
+  const auto begin = service.NowMs();
+  while (offers.empty() || host.num_connections() != 0) {
+    host.RunOnce(100);
+    ASSERT_LT(service.NowMs(), begin + kTimeoutMs);
+  }
+  EXPECT_THAT(offers,
+              testing::ElementsAre("waiting: " + std::string(kSourceName)));
+  EXPECT_EQ(producer.num_connections(), 0u);
+  EXPECT_EQ(producer.state(), Producer::State::kConnecting);
+  HostThread recorder(RecorderSocket(folder()));
+  recorder.Start();
+  EXPECT_TRUE(WaitFor([&] { return source->is_enabled(); }));
+  unlink(path.c_str());
+  unlink(stopped.c_str());
 }
 
 }  // namespace

@@ -43,6 +43,34 @@ std::string_view ProgramName(char* buffer) {
 
 }  // namespace
 
+uint64_t Introduce(const Producer::Options& options,
+                   ProducerIpcClient* connection) {
+  // The protocol has 32 bits for a size. No service gives that much memory.
+  const auto hint = [](size_t bytes) {
+    return static_cast<uint32_t>(std::min<size_t>(bytes, UINT32_MAX));
+  };
+  return connection->Invoke<pb::InitializeConnectionRequest>(
+      ProducerMethod::kInitializeConnection, /*drop_reply=*/false,
+      [&](pb::InitializeConnectionRequest* message) {
+        char buffer[16] = "";
+        message->set_producer_name(options.name.empty()
+                                       ? ProgramName(buffer)
+                                       : std::string_view(options.name));
+        message->set_takes_memory_errors(true);
+        message->set_shared_memory_page_size_hint_bytes(
+            hint(options.page_size));
+        message->set_shared_memory_size_hint_bytes(
+            hint(options.shared_memory_size));
+        using Request = pb::InitializeConnectionRequest;
+        message->set_smb_scraping_mode(options.scraping
+                                           ? Request::SMB_SCRAPING_ENABLED
+                                           : Request::SMB_SCRAPING_DISABLED);
+        message->set_reports_losses(true);
+        message->set_flight_version(FlightHeader::kVersion);
+        message->set_boottime_less_realtime_ns(BoottimeLessRealtimeNs());
+      });
+}
+
 bool CommandHandler::OnFrame(ConstBytes payload) {
   const pb::IPCFrame::Decoder frame(payload);
   if (frame.has_msg_bind_service_reply()) {
@@ -63,31 +91,7 @@ bool CommandHandler::OnFrame(ConstBytes payload) {
 }
 
 void CommandHandler::OnBound() {
-  const Producer::Options& options = producer_->options;
-  // The protocol has 32 bits for a size. No service gives that much memory.
-  const auto hint = [](size_t bytes) {
-    return static_cast<uint32_t>(std::min<size_t>(bytes, UINT32_MAX));
-        message->set_boottime_less_realtime_ns(BoottimeLessRealtimeNs());
-  };
-  initialize_request_ = connection_->Invoke<pb::InitializeConnectionRequest>(
-      ProducerMethod::kInitializeConnection, /*drop_reply=*/false,
-      [&](pb::InitializeConnectionRequest* message) {
-        char buffer[16] = "";
-        message->set_producer_name(options.name.empty()
-                                       ? ProgramName(buffer)
-                                       : std::string_view(options.name));
-        message->set_takes_memory_errors(true);
-        message->set_shared_memory_page_size_hint_bytes(
-            hint(options.page_size));
-        message->set_shared_memory_size_hint_bytes(
-            hint(options.shared_memory_size));
-        using Request = pb::InitializeConnectionRequest;
-        message->set_smb_scraping_mode(options.scraping
-                                           ? Request::SMB_SCRAPING_ENABLED
-                                           : Request::SMB_SCRAPING_DISABLED);
-        message->set_reports_losses(true);
-        message->set_flight_version(FlightHeader::kVersion);
-      });
+  initialize_request_ = Introduce(producer_->options, connection_.get());
 }
 
 bool CommandHandler::OnReply(uint64_t request_id, ConstBytes reply) {

@@ -24,6 +24,11 @@ namespace protozero {
 PROTOZERO_ABI_BEGIN
 namespace internal {
 
+// Tells the service who the producer is. Returns the number of the request. May
+// throw std::bad_alloc.
+uint64_t Introduce(const Producer::Options& options,
+                   ProducerIpcClient* connection);
+
 // Executes the service's commands of one connection, and owns the instances of
 // data sources that the service has set up. Only for the producer's thread.
 //

@@ -61,6 +61,14 @@ void ProducerIpcClient::Bind() {
   EndFrame();
 }
 
+void ProducerIpcClient::BindUnanswered() {
+  Bind();
+  std::lock_guard<std::mutex> lock(ClientLock());
+  service_id_ = kProducerServiceID;
+  for (size_t i = 0; i < kNumProducerMethods; ++i)
+    method_ids_[i] = static_cast<uint32_t>(i + 1);
+}
+
 bool ProducerIpcClient::OnBindReply(ConstBytes reply) {
   const pb::IPCFrame::BindServiceReply::Decoder decoder(reply);
   std::lock_guard<std::mutex> lock(ClientLock());

@@ -49,6 +49,8 @@ class ProducerIpcClient final
   // The functions up to memory_ahead() are only for the producer's thread.
   int socket() const { return socket_.get(); }
   void Bind();
+  // Binds to a service of this library, without a look at its answer.
+  void BindUnanswered();
   // Reads the ids of the methods. Returns false if there are none.
   bool OnBindReply(ConstBytes reply);
   // Maps the memory that the service has sent. Returns false if it is unusable.

@@ -21,12 +21,6 @@ PROTOZERO_ABI_BEGIN
 
 namespace pb = tracing::pbzero;
 
-namespace {
-
-constexpr uint32_t kServiceID = 1;
-
-}  // namespace
-
 ProducerIpcService::ProducerIpcService(TracingService* service,
                                        ScopedFd socket,
                                        PeerIdentity peer,
@@ -153,7 +147,7 @@ void ProducerIpcService::OnBind(uint64_t request_id, ConstBytes request) {
   auto* const reply = frame->set_msg_bind_service_reply();
   if (success) {
     reply->set_success(true);
-    reply->set_service_id(kServiceID);
+    reply->set_service_id(kProducerServiceID);
     for (uint32_t i = 0; i < kNumProducerMethods; ++i) {
       auto* const method = reply->add_methods();
       method->set_id(i + 1);
@@ -169,7 +163,7 @@ void ProducerIpcService::OnInvoke(uint64_t request_id, ConstBytes invocation) {
   // No method comes before InitializeConnection, which comes once.
   const bool is_possible =
       decoder.status() == DecodeStatus::kOk && is_bound_ &&
-      decoder.service_id() == kServiceID && method_id != 0 &&
+      decoder.service_id() == kProducerServiceID && method_id != 0 &&
       method_id <= kNumProducerMethods &&
       (producer_ == nullptr) ==
           (method_id ==
@@ -279,6 +273,12 @@ bool ProducerIpcService::OnInitializeConnection(uint64_t request_id,
   info.scraping_mode =
       request.smb_scraping_mode() == Request::SMB_SCRAPING_ENABLED
           ? TracingService::ScrapingMode::kEnabled
+      : request.smb_scraping_mode() == Request::SMB_SCRAPING_DISABLED
+          ? TracingService::ScrapingMode::kDisabled
+          : TracingService::ScrapingMode::kDefault;
+  takes_memory_errors_ = request.takes_memory_errors();
+  info.reports_losses = request.reports_losses();
+  flight_version_ = request.flight_version();
   if (request.has_boottime_less_realtime_ns()) {
     // A producer may say any number, so this is not signed.
     const auto ahead_ns = static_cast<int64_t>(
@@ -287,12 +287,6 @@ bool ProducerIpcService::OnInitializeConnection(uint64_t request_id,
     if (ahead_ns > kMaxClockErrorNs || ahead_ns < -kMaxClockErrorNs)
       info.clock_ahead_ns = ahead_ns;
   }
-      : request.smb_scraping_mode() == Request::SMB_SCRAPING_DISABLED
-          ? TracingService::ScrapingMode::kDisabled
-          : TracingService::ScrapingMode::kDefault;
-  takes_memory_errors_ = request.takes_memory_errors();
-  info.reports_losses = request.reports_losses();
-  flight_version_ = request.flight_version();
   if (request.producer_provided_shmem() && flight_source_ == nullptr) {
     info.memory = SharedMemoryFile::Attach(std::move(received_fd_),
                                            TracingLimits::kMaxShmSize,

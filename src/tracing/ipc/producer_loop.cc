@@ -263,8 +263,12 @@ void ProducerLoop::Pause(uint32_t* pause_ms) {
   *pause_ms = std::min(*pause_ms, producer_->options.max_reconnect_pause_ms);
   const auto end = SteadyClock::now() + std::chrono::milliseconds(*pause_ms);
   *pause_ms *= 2;
+  // Without memory, the program is not on the list.
+  const auto on_lister = [this](const char* name) {
+    RunsInMemory([this, name] { OfferToLister(name); });
+  };
   if (!recorder_folder_.empty())
-    recorder_watch_.Watch(recorder_folder_);
+    recorder_watch_.Watch(recorder_folder_, on_lister);
   for (;;) {
     bool watches_threads;
     {
@@ -292,11 +296,42 @@ void ProducerLoop::Pause(uint32_t* pause_ms) {
     if (fds[0].revents != 0)
       wakeup.Clear();
     if (fds[1].revents != 0 &&
-        recorder_watch_.HasAppeared(kRecorderSocketName)) {
+        recorder_watch_.HasAppeared(kRecorderSocketName, on_lister)) {
       *pause_ms = kMinReconnectPauseMs;
       return;
     }
   }
+}
+
+void ProducerLoop::OfferToLister(const char* name) {
+  const std::string address = recorder_folder_ + "/" + name;
+  std::string error;
+  ScopedFd socket = ConnectToUnixSocket(address, &error);
+  const Producer::Options& options = producer_->options;
+  if (!socket.is_valid() || !IsAcceptedService(socket.get(), address,
+                                               options.service_owner, &error)) {
+    return;
+  }
+  const auto lister =
+      std::make_shared<ProducerIpcClient>(std::move(socket), nullptr);
+  lister->BindUnanswered();
+  Introduce(options, lister.get());
+  {
+    Lock lock(ClientLock());
+    for (const std::shared_ptr<DataSource>& source : producer_->sources)
+      OfferDataSource(*source, lister.get());
+  }
+  const auto deadline =
+      SteadyClock::now() + std::chrono::milliseconds(kGoodbyeTimeoutMs);
+  while (lister->has_queued() && SteadyClock::now() < deadline) {
+    pollfd fds[2] = {{lister->socket(), POLLOUT, 0},
+                     {recorder_watch_.fd(), POLLIN, 0}};
+    poll(fds, 2, kGoodbyeTimeoutMs);
+    if (fds[1].revents != 0)
+      break;
+    lister->SendQueued();
+  }
+  lister->Close();
 }
 
 int ProducerLoop::Poll(pollfd* fds,

@@ -51,6 +51,10 @@ class ProducerLoop {
   // Waits until the next attempt: for |pause_ms|, which it doubles, or until a
   // recorder has come, or somebody is in a hurry.
   void Pause(uint32_t* pause_ms);
+  // Describes this producer to the lister of that name, who is no service: the
+  // state stays as it is. Gives up if a lister that takes too little keeps it
+  // from a recorder.
+  void OfferToLister(const char* name);
   // Calls poll(), and obeys signals if the program has no other thread for
   // them: a signal that would have ended the program, or run a handler, does so
   // here, where no lock is held. Nothing reports that time, so if it

@@ -31,6 +31,10 @@ enum class ProducerMethod : uint32_t {
 };
 inline constexpr size_t kNumProducerMethods = 12;
 
+// The id that the service of this library has. The ids of its methods are those
+// of ProducerMethod.
+inline constexpr uint32_t kProducerServiceID = 1;
+
 // The names of the methods, in the order of their ids.
 inline constexpr const char* kProducerMethodNames[] = {
     "InitializeConnection",

@@ -2,6 +2,7 @@
 
 #include "src/tracing/ipc/user_folder.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +25,11 @@ std::string BaseFolder() {
     return variable;
   const std::string usual = "/run/user/" + std::to_string(geteuid());
   return access(usual.c_str(), X_OK) == 0 ? usual : "/tmp";
+}
+
+bool EndsWith(std::string_view text, std::string_view end) {
+  return text.size() >= end.size() &&
+         text.substr(text.size() - end.size()) == end;
 }
 
 }  // namespace
@@ -49,6 +55,10 @@ std::string RecorderSocket(const std::string& folder) {
   return folder + "/" + kRecorderSocketName;
 }
 
+std::string ListerSocket(const std::string& folder, pid_t pid) {
+  return folder + "/" + std::to_string(pid) + std::string(kListerSuffix);
+}
+
 std::vector<std::string> ProducerSockets(std::string* folder) {
   folder->clear();
   const std::string usual = DefaultProducerSocket();
@@ -61,8 +71,10 @@ std::vector<std::string> ProducerSockets(std::string* folder) {
   return {RecorderSocket(*folder), usual};
 }
 
-void FolderWatch::Watch(const std::string& folder) {
-  if (!inotify_.is_valid())
+void FolderWatch::Watch(const std::string& folder,
+                        const std::function<void(const char*)>& on_lister) {
+  const bool is_first = !inotify_.is_valid();
+  if (is_first)
     inotify_.Reset(inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
   if (!inotify_.is_valid())
     return;
@@ -71,9 +83,21 @@ void FolderWatch::Watch(const std::string& folder) {
                         IN_CREATE | IN_MOVED_TO | IN_ONLYDIR) < 0) {
     inotify_.Reset();
   }
+  if (!is_first || !inotify_.is_valid() || !on_lister)
+    return;
+  DIR* const entries = opendir(folder.c_str());
+  while (const dirent* entry =
+             entries != nullptr ? readdir(entries) : nullptr) {
+    if (EndsWith(entry->d_name, kListerSuffix))
+      on_lister(entry->d_name);
+  }
+  if (entries != nullptr)
+    closedir(entries);
 }
 
-bool FolderWatch::HasAppeared(std::string_view name) {
+bool FolderWatch::HasAppeared(
+    std::string_view name,
+    const std::function<void(const char*)>& on_lister) {
   bool has_appeared = false;
   alignas(inotify_event) char events[4096];
   ssize_t size;
@@ -86,6 +110,8 @@ bool FolderWatch::HasAppeared(std::string_view name) {
       const char* const its_name = events + at + sizeof(event);
       has_appeared |= (event.mask & IN_Q_OVERFLOW) != 0 ||
                       (event.len != 0 && name == its_name);
+      if (event.len != 0 && on_lister && EndsWith(its_name, kListerSuffix))
+        on_lister(its_name);
       at += static_cast<ssize_t>(sizeof(event) + event.len);
     }
   }

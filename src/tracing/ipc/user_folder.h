@@ -3,6 +3,9 @@
 #ifndef SRC_TRACING_IPC_USER_FOLDER_H_
 #define SRC_TRACING_IPC_USER_FOLDER_H_
 
+#include <sys/types.h>
+
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,6 +26,7 @@ PROTOZERO_ABI_BEGIN
 //     producers                    the socket of a recorder for all programs
 //     PID.producers, PID.stats     the sockets of `pztrace record`, or links to
 //                                  their addresses
+//     PID.lister                   the socket of a `pztrace list`
 
 // Makes the folder if need be. Returns its path, or an empty one, and says why,
 // if it cannot be trusted. Another user may have made one of that name in /tmp.
@@ -31,6 +35,12 @@ std::string UserFolder(std::string* error);
 // Returns the address at which a recorder waits for all programs of the user.
 inline constexpr char kRecorderSocketName[] = "producers";
 std::string RecorderSocket(const std::string& folder);
+
+// Returns the address at which a process that lists programs, and records none,
+// waits for those that have no recorder. Its name appears when it listens. A
+// program describes itself there, and waits for no answer.
+inline constexpr std::string_view kListerSuffix = ".lister";
+std::string ListerSocket(const std::string& folder, pid_t pid);
 
 // Returns the addresses at which a producer that was told none looks for a
 // service, in this order: the one in the environment, or else the recorder's
@@ -43,12 +53,16 @@ std::vector<std::string> ProducerSockets(std::string* folder);
 class FolderWatch {
  public:
   // Watches |folder|, if that is not watched yet. To be called again when the
-  // folder may have been removed and made again.
-  void Watch(const std::string& folder);
+  // folder may have been removed and made again. The first time, calls
+  // |on_lister| with the names of those that are there.
+  void Watch(const std::string& folder,
+             const std::function<void(const char*)>& on_lister = nullptr);
   // A descriptor that becomes readable when any file appears.
   int fd() const { return inotify_.get(); }
-  // Returns whether a file of that name has appeared since the last call.
-  bool HasAppeared(std::string_view name);
+  // Returns whether a file of that name has appeared since the last call. Calls
+  // |on_lister| with the name of each lister that has.
+  bool HasAppeared(std::string_view name,
+                   const std::function<void(const char*)>& on_lister = nullptr);
 
  private:
   ScopedFd inotify_;
