@@ -45,7 +45,7 @@ FlightServers::FlightServers(RecordingSession* session,
       flights_(flights),
       start_ms_(session->service()->NowMs()),
       stats_server_([this](SocketServer::Client* client) {
-        const std::string bytes = SerializeStats(StatsOfFiles());
+        const std::string bytes = SerializeStats(StatsOfFiles(client));
         client->Send(bytes.data(), bytes.size());
       }),
       snapshot_server_(session) {}
@@ -68,14 +68,14 @@ RecordingStats FlightServers::Stats() const {
   return stats;
 }
 
-RecordingStats FlightServers::StatsOfFiles() const {
+RecordingStats FlightServers::StatsOfFiles(SocketServer::Client* client) const {
   RecordingStats stats = Stats();
   FlightInput input;
   TimelineReader reader{TimelineReader::Callbacks()};
   if (!input.Open(flights_->path()) ||
-      !input.WriteTrace([&reader](const uint8_t* data, size_t size) {
+      !input.WriteTrace([&reader, client](const uint8_t* data, size_t size) {
         reader.Read({data, size});
-        return true;
+        return client->Send(kStatsProgress, sizeof(kStatsProgress));
       })) {
     return stats;
   }

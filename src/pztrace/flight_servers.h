@@ -31,8 +31,8 @@ class FlightServers {
   RecordingStats Stats() const;
 
  private:
-  // Returns the same, with what is in the files.
-  RecordingStats StatsOfFiles() const;
+  // Returns the same, with what is in the files. Tells |client| of progress.
+  RecordingStats StatsOfFiles(SocketServer::Client* client) const;
 
   RecordingSession* const session_;
   const protozero::FlightFolder* const flights_;

@@ -2,9 +2,11 @@
 
 // pztrace list.
 
+#include <errno.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <string>
@@ -31,9 +33,9 @@ using protozero::TracingService;
 
 namespace {
 
-// Programs look for a recorder when a socket appears, and connect and introduce
-// themselves within milliseconds. The list ends when none has come for a while,
-// or soon in any case.
+// Programs that wait for a recorder notice a lister, and describe themselves
+// within milliseconds. The list ends when none has come for a while, or soon in
+// any case.
 constexpr uint32_t kQuietMs = 300;
 constexpr uint32_t kMaxMs = 3000;
 // The time between two checks that the command still runs.
@@ -85,19 +87,34 @@ void WaitForPrograms(OfferCollector* collector) {
   }
 }
 
-// Returns the offers of the programs that each running `pztrace record` has.
-std::string OffersToRecorders(const std::string& folder) {
-  std::string text;
+// Adds the offers of the programs that each running `pztrace record` has.
+// Returns false, and has printed why, if one does not tell.
+bool AddOffersToRecorders(const std::string& folder, std::string* text) {
+  bool ok = true;
   for (const pid_t pid : FindRecorders(folder)) {
     std::string bytes;
-    std::string unused;
+    std::string error;
     std::string offers;
-    if (FetchStats(StatsSocket(folder, pid), &bytes, &unused) &&
-        ReadOffers(bytes, &offers) && !offers.empty()) {
-      text += "recorded now by process " + std::to_string(pid) + ":\n" + offers;
+    switch (FetchStats(StatsSocket(folder, pid), &bytes, &error)) {
+      case AskResult::kWhole:
+        if (ReadOffers(bytes, &offers) && !offers.empty()) {
+          *text +=
+              "recorded now by process " + std::to_string(pid) + ":\n" + offers;
+        }
+        break;
+      case AskResult::kNoServer:
+        break;
+      case AskResult::kLate:
+      case AskResult::kRefused:
+        PrintError(kProgram,
+                   "process %d: %s; the programs that it records are "
+                   "not listed",
+                   static_cast<int>(pid), error.c_str());
+        ok = false;
+        break;
     }
   }
-  return text;
+  return ok;
 }
 
 // Runs the command with a service of its own, and prints its programs.
@@ -125,24 +142,32 @@ bool ListCommand(const std::string& socket,
   return command.Finish();
 }
 
-// Prints the programs that run.
-bool ListRunning(const std::string& folder, const std::string& socket) {
-  OfferCollector collector(socket);
-  protozero::ServiceHost& host = collector.host;
+// Prints the programs that run. Takes no address of a recorder: programs that
+// wait for one watch the folder for a lister, too.
+bool ListRunning(const std::string& folder) {
+  const std::string socket = protozero::ListerSocket(folder, getpid());
+  // The name that programs look for appears when the socket listens.
+  OfferCollector collector(socket + "-new");
   std::string error;
-  const bool listens = host.Listen(&error);
-  if (listens)
-    WaitForPrograms(&collector);
-  const std::string text = collector.offers.Text() + OffersToRecorders(folder);
-  // Without a service of this program, a recorder has the address.
-  if (!listens && text.empty()) {
+  if (!collector.host.Listen(&error)) {
     PrintError(kProgram, "%s", error.c_str());
     return false;
   }
-  if (text.empty())
-    PrintError(kProgram, "no program has come to %s", socket.c_str());
+  if (rename(collector.host.socket().c_str(), socket.c_str()) != 0) {
+    PrintError(kProgram, "%s: %s", socket.c_str(), strerror(errno));
+    return false;
+  }
+  WaitForPrograms(&collector);
+  unlink(socket.c_str());
+  std::string text = collector.offers.Text();
+  const bool ok = AddOffersToRecorders(folder, &text);
+  if (text.empty() && ok) {
+    PrintError(kProgram,
+               "no program in %s waits for a recorder, or is recorded",
+               folder.c_str());
+  }
   fputs(text.c_str(), stdout);
-  return true;
+  return ok;
 }
 
 }  // namespace
@@ -155,30 +180,35 @@ int ListMain(int argc, char** argv) {
       "[options] [-- COMMAND [ARGUMENT...]]",
       R"(Prints the programs that can be traced: their names and processes, the data
 sources that they offer, and the categories of their events, with tags and
-descriptions. With a command, prints those that the command starts.
+descriptions. They go on as before, and a recorder may begin meanwhile. With a
+command, prints those that the command starts.
 )",
       {{"--socket PATH",
-        "where programs connect; @NAME is an abstract socket (default: where "
-        "all programs of this user look for a recorder)",
+        "where the command's programs connect; @NAME is an abstract socket "
+        "(default: one for the command alone)",
         &socket}},
       R"(The exit code is 0 if all went well, also if there is no program; 1 if the
-command failed, or the socket cannot be used.
+command failed, if the socket cannot be used, or if a recorder does not answer.
 )",
       &command_line};
   if (const auto exit_code = program::Parse(command, argc, argv))
     return *exit_code;
+  if (!socket.empty() && command_line.empty()) {
+    return WrongUsage(command,
+                      "--socket is for the programs of a command; those that "
+                      "are recorded elsewhere are listed without it");
+  }
   std::string error;
   const std::string folder = protozero::UserFolder(&error);
   if (!socket.empty())
     socket = AbsolutePath(socket, &error);
   else if (!folder.empty())
-    socket = command_line.empty() ? protozero::RecorderSocket(folder)
-                                  : ProducerSocket(folder, getpid());
+    socket = ProducerSocket(folder, getpid());
   if (folder.empty() || socket.empty()) {
     PrintError(kProgram, "%s", error.c_str());
     return kFailure;
   }
-  const bool ok = command_line.empty() ? ListRunning(folder, socket)
+  const bool ok = command_line.empty() ? ListRunning(folder)
                                        : ListCommand(socket, command_line);
   return program::FlushStandardOutput(kProgram) && ok ? kSuccess : kFailure;
 }

@@ -7,11 +7,16 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <memory>
 #include <string_view>
+
+#include "src/tracing/ipc/folder_lock.h"
+#include "src/tracing/ipc/unix_socket.h"
+#include "src/tracing/ipc/user_folder.h"
 
 namespace pztrace {
 
@@ -22,6 +27,16 @@ constexpr std::string_view kStatsSuffix = ".stats";
 struct CloseFolder {
   void operator()(DIR* folder) const { closedir(folder); }
 };
+
+// Removes what a process that was killed has left at |path|: a socket, or the
+// link to one. REQUIRES: FolderLock.
+void RemoveProducerSocket(const std::string& path) {
+  struct stat status;
+  if (lstat(path.c_str(), &status) == 0 && S_ISLNK(status.st_mode))
+    unlink(path.c_str());
+  else
+    protozero::RemoveAbandonedSocket(path);
+}
 
 }  // namespace
 
@@ -51,10 +66,10 @@ std::string SnapshotSocket(const std::string& folder, pid_t pid) {
 std::string PublishAddress(const std::string& folder,
                            const std::string& address) {
   const std::string path = ProducerSocket(folder, getpid());
-  if (address == path)
+  protozero::FolderLock lock;
+  if (address == path || !lock.Take(path))
     return "";
-  // A process of that number, which was killed, may have left one.
-  unlink(path.c_str());
+  RemoveProducerSocket(path);
   // A link may have any text, such as an address that is no path.
   return symlink(address.c_str(), path.c_str()) == 0 ? path : "";
 }
@@ -68,12 +83,25 @@ std::string AddressOf(const std::string& folder, pid_t pid) {
 
 std::vector<pid_t> FindRecorders(const std::string& folder) {
   std::vector<pid_t> pids;
+  protozero::FolderLock lock;
+  const bool is_locked = lock.Take(StatsSocket(folder, 0));
   const std::unique_ptr<DIR, CloseFolder> dir(opendir(folder.c_str()));
   while (const dirent* entry = dir ? readdir(dir.get()) : nullptr) {
     char* end = nullptr;
-    const long pid = strtol(entry->d_name, &end, 10);
-    if (pid > 0 && end == kStatsSuffix)
-      pids.push_back(static_cast<pid_t>(pid));
+    const long number = strtol(entry->d_name, &end, 10);
+    const auto pid = static_cast<pid_t>(number);
+    if (number > 0 && end == protozero::kListerSuffix && is_locked)
+      protozero::RemoveAbandonedSocket(protozero::ListerSocket(folder, pid));
+    if (number <= 0 || end != kStatsSuffix)
+      continue;
+    // It opens this socket before it publishes its address.
+    if (is_locked &&
+        protozero::RemoveAbandonedSocket(StatsSocket(folder, pid))) {
+      protozero::RemoveAbandonedSocket(SnapshotSocket(folder, pid));
+      RemoveProducerSocket(ProducerSocket(folder, pid));
+    } else {
+      pids.push_back(pid);
+    }
   }
   std::sort(pids.begin(), pids.end());
   return pids;

@@ -31,7 +31,9 @@ std::string PublishAddress(const std::string& folder,
 // Returns the address at which |pid| waits for producers.
 std::string AddressOf(const std::string& folder, pid_t pid);
 
-// Returns the processes that have a socket for statistics. They may have died.
+// Returns the processes that record: they have the socket for statistics open,
+// which the kernel knows, whether they answer or not. Removes the sockets that
+// dead ones have left, and dead listers.
 std::vector<pid_t> FindRecorders(const std::string& folder);
 
 }  // namespace pztrace

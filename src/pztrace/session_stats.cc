@@ -5,7 +5,6 @@
 #include <inttypes.h>
 #include <stddef.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <map>
@@ -20,7 +19,6 @@
 #include "src/pztrace/runtime_folder.h"
 #include "src/pztrace/session_stats.pbzero.h"
 #include "src/pztrace/shown_name.h"
-#include "src/pztrace/socket_server.h"
 #include "src/tracing/ipc/user_folder.h"
 
 namespace pztrace {
@@ -29,11 +27,11 @@ namespace {
 
 using protozero::ConstBytes;
 
-// The limit for an answer.
+// The time in which a part of the answer comes.
 constexpr int kTimeoutMs = 5000;
-// The limit of statistics. Those of TraceStats::kMaxWriters writers, and of as
-// many producers as possible, are smaller.
-constexpr size_t kMaxStatsSize = 4 * 1024 * 1024;
+// The limit of an answer. Those of any number of producers that describe their
+// data sources at length are smaller.
+constexpr size_t kMaxStatsSize = size_t{1} << 30;
 
 // Returns the packets that are not lost. A producer may say that it has lost
 // more than there ever was.
@@ -149,15 +147,20 @@ bool ReadOffers(const std::string& bytes, std::string* text) {
   return true;
 }
 
-bool FetchStats(const std::string& socket,
-                std::string* bytes,
-                std::string* error) {
+AskResult FetchStats(const std::string& socket,
+                     std::string* bytes,
+                     std::string* error) {
   bytes->clear();
   const auto append = [bytes](const uint8_t* data, size_t size) {
     bytes->append(reinterpret_cast<const char*>(data), size);
     return bytes->size() <= kMaxStatsSize;
   };
-  return Ask(socket, kTimeoutMs, append, error);
+  const AskResult result = Ask(socket, kTimeoutMs, append, error);
+  if (result == AskResult::kRefused) {
+    *error = "the recorder's answer has more than " +
+             std::to_string(kMaxStatsSize >> 20) + " MB";
+  }
+  return result;
 }
 
 pid_t FindRecorder(pid_t wanted, std::string* folder) {
@@ -169,18 +172,7 @@ pid_t FindRecorder(pid_t wanted, std::string* folder) {
   }
   if (wanted != 0)
     return wanted;
-  std::vector<pid_t> pids;
-  for (const pid_t pid : FindRecorders(*folder)) {
-    std::string unused;
-    // A recorder that was killed has left its sockets behind.
-    if (FetchStats(StatsSocket(*folder, pid), &unused, &unused)) {
-      pids.push_back(pid);
-    } else {
-      unlink(StatsSocket(*folder, pid).c_str());
-      unlink(SnapshotSocket(*folder, pid).c_str());
-      unlink(ProducerSocket(*folder, pid).c_str());
-    }
-  }
+  const std::vector<pid_t> pids = FindRecorders(*folder);
   if (pids.size() == 1)
     return pids[0];
   if (pids.empty()) {

@@ -11,6 +11,7 @@
 
 #include "protozero/const_bytes.h"
 #include "protozero/tracing/trace_stats.h"
+#include "src/pztrace/socket_server.h"
 
 namespace pztrace {
 
@@ -27,6 +28,9 @@ struct RecordingStats {
   std::string offers;
 };
 
+// An empty Stats.progress of session_stats.proto.
+inline constexpr uint8_t kStatsProgress[] = {13 << 3 | 2, 0};
+
 // Returns the statistics in the form of session_stats.proto.
 std::string SerializeStats(const RecordingStats& stats);
 
@@ -38,10 +42,11 @@ bool PrintStats(protozero::ConstBytes bytes, FILE* out);
 // that may be printed. Returns false if |bytes| are something else.
 bool ReadOffers(const std::string& bytes, std::string* text);
 
-// Asks a recorder. Returns false, and says why, if there is no answer in time.
-bool FetchStats(const std::string& socket,
-                std::string* bytes,
-                std::string* error);
+// Asks a recorder, as Ask() does. Says why in |error| unless that is kWhole. A
+// recorder that is about to end may answer with nothing.
+AskResult FetchStats(const std::string& socket,
+                     std::string* bytes,
+                     std::string* error);
 
 // Finds the folder of recordings' sockets, and the recording of the process
 // |wanted|, or the only one if that is 0. Returns 0, and has printed why, if

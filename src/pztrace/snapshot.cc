@@ -175,11 +175,14 @@ bool FetchSnapshot(const std::string& socket,
     part.erase(part.begin(), part.begin() + static_cast<ptrdiff_t>(begin));
     return true;
   };
-  if (!Ask(socket, kPartTimeoutMs, take, error))
-    return false;
-  if (!is_whole)
+  const AskResult result = Ask(socket, kPartTimeoutMs, take, error);
+  if (result == AskResult::kWhole && is_whole)
+    return true;
+  if (result == AskResult::kRefused)
+    *error = "the recorder sends something other than a snapshot";
+  else if (result == AskResult::kWhole)
     *error = reason;
-  return is_whole;
+  return false;
 }
 
 }  // namespace pztrace

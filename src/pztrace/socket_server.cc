@@ -102,34 +102,40 @@ void SocketServer::Run() {
       poll(&pause, 1, kPauseMs);
       continue;
     }
+    pollfd client_fd{connection.get(), 0, 0};
+    if (poll(&client_fd, 1, 0) > 0 && (client_fd.revents & POLLHUP) != 0)
+      continue;
     // Without memory, the answer ends early.
     Client client(connection.get(), wakeup_.fd());
     protozero::RunsInMemory([&] { answer_(&client); });
   }
 }
 
-bool Ask(const std::string& socket,
-         int timeout_ms,
-         const OnAnswer& on_answer,
-         std::string* error) {
+AskResult Ask(const std::string& socket,
+              int timeout_ms,
+              const OnAnswer& on_answer,
+              std::string* error) {
   const protozero::ScopedFd connection =
       protozero::ConnectToUnixSocket(socket, error);
-  if (!connection.is_valid())
-    return false;
+  if (!connection.is_valid()) {
+    // With that error, more clients wait than the kernel queues.
+    return errno == EAGAIN ? AskResult::kLate : AskResult::kNoServer;
+  }
   uint8_t block[1 << 16];
   for (;;) {
     size_t received = 0;
     protozero::ScopedFd unwanted;
     const SocketStatus status = protozero::ReceiveFromSocket(
         connection.get(), block, sizeof(block), &received, &unwanted);
-    if ((received != 0 && !on_answer(block, received)) ||
-        (status == SocketStatus::kWouldBlock &&
-         !WaitFor(connection.get(), POLLIN, timeout_ms, -1))) {
-      *error = "no answer";
-      return false;
-    }
+    if (received != 0 && !on_answer(block, received))
+      return AskResult::kRefused;
     if (status == SocketStatus::kClosed)
-      return true;
+      return AskResult::kWhole;
+    if (status == SocketStatus::kWouldBlock &&
+        !WaitFor(connection.get(), POLLIN, timeout_ms, -1)) {
+      *error = "the recorder does not answer";
+      return AskResult::kLate;
+    }
   }
 }
 

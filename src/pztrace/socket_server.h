@@ -16,7 +16,8 @@
 namespace pztrace {
 
 // Answers everybody who connects to a socket, one after the other, on a thread
-// of its own. The connection is the question, and ends with the answer.
+// of its own. The connection is the question, and ends with the answer. A
+// client that has gone gets none: it may only have asked if the server lives.
 class SocketServer {
  public:
   // The one who is answered.
@@ -60,13 +61,23 @@ class SocketServer {
 // Takes a part of an answer. Returns false if it wants no more.
 using OnAnswer = std::function<bool(const uint8_t* data, size_t size)>;
 
-// Gets the answer of a SocketServer. Returns false, and says why, if there is
-// none, if a part of it does not come for |timeout_ms|, or if |on_answer| wants
-// no more.
-bool Ask(const std::string& socket,
-         int timeout_ms,
-         const OnAnswer& on_answer,
-         std::string* error);
+// The ends of a question to a SocketServer.
+enum class AskResult {
+  kWhole,
+  // No process listens.
+  kNoServer,
+  // A part of the answer does not come in time. The server may be stopped.
+  kLate,
+  // OnAnswer wants no more.
+  kRefused,
+};
+
+// Gets the answer of a SocketServer. A part of it comes within |timeout_ms|, or
+// the end is kLate. Says in |error| why there is none, unless it is kRefused.
+AskResult Ask(const std::string& socket,
+              int timeout_ms,
+              const OnAnswer& on_answer,
+              std::string* error);
 
 }  // namespace pztrace
 

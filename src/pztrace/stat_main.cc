@@ -77,14 +77,17 @@ int StatMain(int argc, char** argv) {
   for (bool is_first = true;; is_first = false) {
     std::string bytes;
     std::string error;
-    const bool is_answered =
+    const AskResult result =
         FetchStats(StatsSocket(folder, pid), &bytes, &error);
     // With an interval, the end of the recording is the end of the work. A
     // recorder sends nothing if it is about to end.
-    if (!is_first && (!is_answered || bytes.empty()))
+    if (!is_first && (result == AskResult::kNoServer ||
+                      (result == AskResult::kWhole && bytes.empty()))) {
       return kSuccess;
-    if (!is_answered) {
-      PrintError(kProgram, "%s", error.c_str());
+    }
+    if (result != AskResult::kWhole) {
+      PrintError(kProgram, "process %d: %s", static_cast<int>(pid),
+                 error.c_str());
       return kFailure;
     }
     if (!is_first)

@@ -30,8 +30,8 @@ AS_NOBODY = ('setpriv', '--reuid=%d' % NOBODY, '--regid=%d' % NOBODY,
              '--clear-groups')
 
 
-def can_unshare():
-  return subprocess.run(['unshare', '-m', '-p', '--fork', 'true'],
+def can_unshare(*options):
+  return subprocess.run(['unshare', *options, '--fork', 'true'],
                         stderr=subprocess.DEVNULL, check=False).returncode == 0
 
 
@@ -227,7 +227,7 @@ class AttachTest(PztraceTest):
   def test_running_programs_are_listed(self):
     code, output, error = self.run_pztrace('list')
     self.assertEqual((code, output), (0, ''))
-    self.assertIn('no program has come to %s/pztrace-%d/producers' %
+    self.assertIn('no program in %s/pztrace-%d waits for a recorder' %
                   (self.folder, os.geteuid()), error)
     server = self.start_program('server')
     client = self.start_program('client\x1b')
@@ -260,6 +260,82 @@ class AttachTest(PztraceTest):
     self.assertEqual(len(re.findall(r'\(\d+\): track_event\n', output)), 2)
     code, _, error = self.run_pztrace('list', '--', 'false')
     self.assertEqual(code, 1, error)
+
+  def test_categories_that_are_not_listed_are_counted(self):
+    code, output, error = self.run_pztrace('list', '--', EVENT_TRACER, '--many')
+    self.assertEqual(code, 0, error)
+    listed = len(re.findall(r'^  many\.', output, re.M))
+    left_out = re.search(r'^  and (\d+) more, for which the program has no room$',
+                         output, re.M)
+    self.assertGreater(listed, 1000)
+    self.assertEqual(listed + int(left_out[1]), 2000)
+
+  def test_list_takes_no_address(self):
+    code, _, error = self.run_pztrace('list', '--socket', self.folder / 'other')
+    self.assertEqual(code, 2)
+    self.assertIn('--socket is for the programs of a command', error)
+    program = self.start_program('server')
+    folder = self.folder / ('pztrace-%d' % os.geteuid())
+    end = time.monotonic() + TIMEOUT_S
+    while True:
+      looking = subprocess.Popen([str(PZTRACE), 'list'], env=self.env, text=True,
+                                 stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+      with looking:
+        while looking.poll() is None and not list(folder.glob('*.lister')):
+          time.sleep(0.001)
+        recorder, _ = self.start_recorder()
+        was_looking = looking.poll() is None
+        self.trace_line(program, 'meanwhile')
+        self.assertIn('nothing lost', self.interrupt(recorder))
+        looking.communicate()
+        self.assertEqual(looking.returncode, 0)
+      if was_looking:
+        break
+      self.assertLess(time.monotonic(), end)
+    self.assertEqual(self.names(), {r'meanwhile\n'})
+    self.assertEqual([path.name for path in folder.iterdir()], [])
+
+  def test_recorder_that_does_not_answer_is_left_alone(self):
+    program = self.start_program('server')
+    recorder, _ = self.start_recorder('--ring', '1M')
+    self.wait_for(recorder, 'is connected')
+    recorder.send_signal(signal.SIGSTOP)
+    os.waitpid(recorder.pid, os.WUNTRACED)
+    interval = ('stat', '--interval', '1ms')
+    commands = [self.start(*command) for command in (('stat',), interval, ('list',))]
+    for command, rest in zip(commands, (
+        '', '', '; the programs that it records are not listed')):
+      self.assertEqual(command.communicate(timeout=TIMEOUT_S), (
+          '', 'pztrace: process %d: the recorder does not answer%s\n' %
+          (recorder.pid, rest)))
+      self.assertEqual(command.returncode, 1)
+    recorder.send_signal(signal.SIGCONT)
+    self.trace_line(program, 'later')
+    for command in (('stat',), ('snapshot', '-o', self.folder / 'snapshot')):
+      code, _, error = self.run_pztrace(*command)
+      self.assertEqual(code, 0, error)
+    self.list_until('recorded now by process %d:\nserver' % recorder.pid)
+    self.interrupt(recorder)
+    self.assertEqual(self.names(), {r'later\n'})
+
+  def test_one_of_many_that_start_at_once_gets_the_address(self):
+    program = self.start_program('server')
+    recorder, address = self.start_recorder()
+    recorder.kill()
+    recorder.wait()
+    recorders = [self.start('record', '-o', self.folder / str(number))
+                 for number in range(10)]
+    # The others end by themselves.
+    winners = [recorder for recorder in recorders
+               if address in recorder.stderr.readline().split('=')[-1].split()]
+    self.assertEqual(len(winners), 1)
+    for recorder in recorders:
+      if recorder not in winners:
+        self.assertEqual(recorder.wait(TIMEOUT_S), 1)
+    self.assertTrue(pathlib.Path(address).is_socket())
+    self.trace_line(program, 'line')
+    self.interrupt(winners[0])
+    self.assertFalse(pathlib.Path(address).exists())
 
   def test_status_on_a_terminal(self):
     program = self.start_program('a_server_with_a_name_of_some_length')
@@ -295,7 +371,7 @@ class AttachTest(PztraceTest):
     self.folder.chmod(0o755)
     return shutil.copy(LINE_TRACER, self.folder)
 
-  @unittest.skipUnless(IS_ROOT and can_unshare(), 'needs namespaces')
+  @unittest.skipUnless(IS_ROOT and can_unshare('-m', '-p'), 'needs namespaces')
   def test_recipe_for_a_container(self):
     # The container has processes and a /run of its own, in which the folder of
     # the socket is mounted.
@@ -311,6 +387,23 @@ class AttachTest(PztraceTest):
     self.trace_line(program, 'from inside')
     self.assertIn('nothing lost', self.interrupt(recorder))
     self.assertEqual(self.names(), {r'from inside\n'})
+
+  @unittest.skipUnless(IS_ROOT and can_unshare('-T'), 'needs namespaces')
+  def test_programs_with_other_clocks_are_named(self):
+    recorder, _ = self.start_recorder()
+    here = self.start_program('here')
+    self.wait_for(recorder, 'here .* is connected')
+    for name, option, difference in (('ahead', '86400', '86400.0 s after'),
+                                     ('behind', '-5', '5.0 s before')):
+      # `unshare` runs the program in a child process, which is the one in the
+      # namespace.
+      program = self.start_program(name, prefix=(
+          'unshare', '-T', '--fork', '--kill-child', '--boottime', option))
+      self.wait_for(recorder, r'^pztrace: %s \(\d+\) is in another time namespace: '
+                    'its times are %s those of the recorder$' % (name, difference))
+      self.trace_line(program, 'line')
+    self.trace_line(here, 'line')
+    self.assertNotIn('namespace', self.interrupt(recorder))
 
   @unittest.skipUnless(IS_ROOT and shutil.which('setpriv'), 'needs root')
   def test_recipe_across_users(self):

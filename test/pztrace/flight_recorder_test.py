@@ -124,6 +124,11 @@ class FlightRecorderTest(PztraceTest):
     program = self.start_program('server')
     self.write_until(program, 'before', 'traced\n')
     self.kill(recorder)
+    # Whoever lists the program takes nothing from it.
+    listed = 'server (%d): track_event\n' % program.pid
+    end = time.monotonic() + TIMEOUT_S
+    while self.run_pztrace('list')[:2] != (0, listed):
+      self.assertLess(time.monotonic(), end)
     for number in range(50):
       self.assertEqual(self.write(program, 'between'), 'traced\n')
       time.sleep(0.001)
