@@ -50,7 +50,7 @@ TEST_F(SessionStatsTest, LargeAnswerComesWhole) {
   RecordingStats stats;
   stats.offers.assign(8 << 20, 'x');
   SocketServer server([&](SocketServer::Client* client) {
-    // As of a recorder that reads for a while.
+    // This comes from a recorder that reads for a while.
     client->Send(kStatsProgress, sizeof(kStatsProgress));
     const std::string bytes = SerializeStats(stats);
     client->Send(bytes.data(), bytes.size());
