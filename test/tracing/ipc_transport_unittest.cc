@@ -27,6 +27,7 @@
 #include <gtest/gtest.h>
 
 #include "src/tracing/ipc/byte_buffer.h"
+#include "src/tracing/ipc/clock_offset.h"
 #include "src/tracing/ipc/folder_lock.h"
 #include "src/tracing/ipc/frame_reader.h"
 #include "src/tracing/ipc/frame_sender.h"
@@ -346,6 +347,19 @@ TEST_F(UnixSocketTest, OnlyAnAbandonedSocketIsRemoved) {
   EXPECT_FALSE(RemoveAbandonedSocket(path()));
   ScopedFd file(open(path().c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
   EXPECT_FALSE(RemoveAbandonedSocket(path()));
+}
+
+TEST(ClockOffsetTest, OtherNamespacesAreToldApart) {
+  constexpr int64_t kDayNs = int64_t{86400} * 1000000000;
+  const int64_t own = BoottimeLessRealtimeNs();
+  EXPECT_EQ(ClockAheadNs(own), 0);
+  for (const int64_t ahead : {kDayNs, -kDayNs}) {
+    EXPECT_NEAR(static_cast<double>(ClockAheadNs(own + ahead)),
+                static_cast<double>(ahead), kMaxClockErrorNs);
+  }
+  // A producer may say anything.
+  EXPECT_NE(ClockAheadNs(INT64_MIN), 0);
+  EXPECT_NE(ClockAheadNs(INT64_MAX), 0);
 }
 
 TEST_F(UnixSocketTest, OtherFilesAreNotReplaced) {

@@ -41,6 +41,17 @@ inline int64_t BoottimeLessRealtimeNs() {
   return difference;
 }
 
+// Returns the time by which the clock of a process of another time namespace is
+// ahead of this one's; 0 if the namespace is the same. |difference| is what the
+// process says of its clocks, which may be any number.
+inline int64_t ClockAheadNs(int64_t difference) {
+  const auto ahead_ns =
+      static_cast<int64_t>(static_cast<uint64_t>(difference) -
+                           static_cast<uint64_t>(BoottimeLessRealtimeNs()));
+  return ahead_ns > kMaxClockErrorNs || ahead_ns < -kMaxClockErrorNs ? ahead_ns
+                                                                     : 0;
+}
+
 PROTOZERO_ABI_END
 }  // namespace protozero
 

@@ -279,14 +279,8 @@ bool ProducerIpcService::OnInitializeConnection(uint64_t request_id,
   takes_memory_errors_ = request.takes_memory_errors();
   info.reports_losses = request.reports_losses();
   flight_version_ = request.flight_version();
-  if (request.has_boottime_less_realtime_ns()) {
-    // A producer may say any number, so this is not signed.
-    const auto ahead_ns = static_cast<int64_t>(
-        static_cast<uint64_t>(request.boottime_less_realtime_ns()) -
-        static_cast<uint64_t>(BoottimeLessRealtimeNs()));
-    if (ahead_ns > kMaxClockErrorNs || ahead_ns < -kMaxClockErrorNs)
-      info.clock_ahead_ns = ahead_ns;
-  }
+  if (request.has_boottime_less_realtime_ns())
+    info.clock_ahead_ns = ClockAheadNs(request.boottime_less_realtime_ns());
   if (request.producer_provided_shmem() && flight_source_ == nullptr) {
     info.memory = SharedMemoryFile::Attach(std::move(received_fd_),
                                            TracingLimits::kMaxShmSize,
