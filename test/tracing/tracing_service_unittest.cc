@@ -408,6 +408,41 @@ TEST_F(TracingServiceTest, StopsWaitingWhenItIsAskedTo) {
   }
 }
 
+TEST_F(TracingServiceTest, ChunksAfterTheEndWereSeenIfTheMemoryWas) {
+  for (const bool scrapes : {false, true}) {
+    SCOPED_TRACE(scrapes);
+    TestProducer stopped;
+    stopped.Connect(&service_, "source", Info(true));
+    producer_.Connect(&service_, "source", Info(scrapes));
+    Start();
+    Move(WriteChunk(1, 0, 1, "03 92 3f 00"));
+    const auto before_end = WriteChunk(1, 1, 1, "03 9a 3f 00");
+    service_.StopTracing(session_);
+    producer_.AcknowledgeFlush(producer_.last_flush());
+    service_.StopWaiting(session_);
+    ASSERT_EQ(service_.GetState(session_), TracingService::kStopped);
+    EXPECT_EQ(Packets(), scrapes ? (Strings{"92 3f 00", "9a 3f 00"})
+                                 : (Strings{"92 3f 00"}));
+    Move(before_end);
+    Move(WriteChunk(1, 2, 1, "03 a2 3f 00"));
+    const uint64_t num_unknown = scrapes ? 0 : 2;
+    EXPECT_EQ(Stats().unknown_losses(), num_unknown);
+    // Reported losses may be older than the end.
+    CommitDataRequest::WriterLosses losses = {};
+    losses.writer_id = 1;
+    losses.target_buffer = producer_.buffer();
+    losses.reason = LossReason::kMemoryFull;
+    losses.packets = 1;
+    CommitDataRequest request = {};
+    request.losses = &losses;
+    request.num_losses = 1;
+    producer_.CommitData(request);
+    EXPECT_EQ(Stats().unknown_losses(), num_unknown + 1);
+    service_.CloseSession(session_);
+    producer_.Die();
+  }
+}
+
 TEST_F(TracingServiceTest, FlushWaitsForAllProducers) {
   TestProducer other;
   other.Connect(&service_, "source", Info());

@@ -118,11 +118,16 @@ void ChunkCollector::MoveChunk(ProducerRecord* producer,
     abi.ReleaseChunkAsFree(chunk);
   }
   producer->chunks.bytes_copied += chunk_.payload.size();
-  StoreChunk(*producer, move.target_buffer);
+  // The last look at such memory has found all that was there by then.
+  const bool was_scraped =
+      move.data == nullptr &&
+      producer->info.scraping_mode == ScrapingMode::kEnabled;
+  StoreChunk(*producer, move.target_buffer, was_scraped);
 }
 
 void ChunkCollector::StoreChunk(const ProducerRecord& producer,
-                                BufferID target_buffer) {
+                                BufferID target_buffer,
+                                bool was_scraped) {
   TraceBuffer* const buffer =
       BufferForWriter(producer, chunk_.writer_id, target_buffer);
   if (buffer == nullptr) {
@@ -130,10 +135,10 @@ void ChunkCollector::StoreChunk(const ProducerRecord& producer,
     return;
   }
   chunk_.time_ms = (*clock_)();
-  if (IsTooLate(target_buffer))
-    OnTooLate(target_buffer);
-  else
+  if (!IsTooLate(target_buffer))
     buffer->AddChunk(IdentityOf(producer), chunk_);
+  else if (!was_scraped)
+    OnTooLate(target_buffer);
 }
 
 uint64_t ChunkCollector::Scrape(ProducerRecord* producer_to_scrape,
@@ -188,7 +193,7 @@ uint64_t ChunkCollector::Scrape(ProducerRecord* producer_to_scrape,
         continue;
       progress += ProgressOf(chunk_);
       if (is_allowed)
-        StoreChunk(producer, target);
+        StoreChunk(producer, target, /*was_scraped=*/true);
       else if (has_packets)
         report_loss(target);
     }

@@ -86,8 +86,11 @@ class ChunkCollector {
   void OnTooLate(BufferID id);
   void MoveChunk(ProducerRecord* producer,
                  const CommitDataRequest::ChunkToMove& move);
-  // Stores |chunk_|.
-  void StoreChunk(const ProducerRecord& producer, BufferID target_buffer);
+  // Stores |chunk_|. |was_scraped| if the session's end has taken into account
+  // what it had by then.
+  void StoreChunk(const ProducerRecord& producer,
+                  BufferID target_buffer,
+                  bool was_scraped);
 
   const TracingService::Clock* const clock_;
   BufferTable* const buffers_;
