@@ -51,6 +51,9 @@ std::string SizeText(uint64_t bytes) {
 Programs ProgramsOf(const RecordingStats& stats) {
   Programs programs;
   for (const protozero::TraceProducerStats& producer : stats.trace.producers) {
+    // One without data sources, such as `pztrace trigger`, has no part in it.
+    if (producer.data_sources == 0)
+      continue;
     programs[producer.producer_id] =
         ShownName(producer.name) + " (" + std::to_string(producer.pid) + ")";
   }

@@ -443,6 +443,23 @@ TEST_F(TracingServiceTest, ChunksAfterTheEndWereSeenIfTheMemoryWas) {
   }
 }
 
+TEST_F(TracingServiceTest, ProducersThatOnlyTriggerAreNotCounted) {
+  ConnectAndStart();
+  TestProducer other;
+  const auto trigger = service_.ConnectProducer(&other, Info());
+  EXPECT_EQ(Stats().producers_seen, 2u);
+  trigger->ActivateTrigger("any");
+  EXPECT_EQ(Stats().producers_seen, 1u);
+  producer_.connection()->ActivateTrigger("any");
+  producer_.connection()->UnregisterDataSource("source");
+  EXPECT_EQ(Stats().producers_seen, 1u);
+  {
+    const auto short_lived = service_.ConnectProducer(&other, Info());
+    short_lived->ActivateTrigger("any");
+  }
+  EXPECT_EQ(Stats().producers_seen, 1u);
+}
+
 TEST_F(TracingServiceTest, FlushWaitsForAllProducers) {
   TestProducer other;
   other.Connect(&service_, "source", Info());

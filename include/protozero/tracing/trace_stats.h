@@ -146,8 +146,9 @@ struct TraceStats {
   // too small for TraceConfig::ring_ms; otherwise 0.
   uint32_t ring_ms_kept = 0;
 
-  // Counts of the whole service: the producers since it began, and the data
-  // sources and sessions of now.
+  // Counts of the whole service: the producers since it began, but for those
+  // that have only activated triggers, and the data sources and sessions of
+  // now.
   uint32_t producers_seen = 0;
   uint32_t data_sources_registered = 0;
   uint32_t tracing_sessions = 0;

@@ -76,6 +76,7 @@ void DataSources::Register(ProducerRecord* producer,
   }
   const auto source = Keep(descriptor);
   registered.push_back(source);
+  producer->data_sources.has_registered = true;
   for (auto& it : *sessions) {
     CountVisit();
     Session& session = it.second;

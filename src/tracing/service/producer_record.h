@@ -47,6 +47,8 @@ using InstanceMap = std::map<DataSourceInstanceID, Instance>;
 // The data of DataSources for a producer.
 struct ProducerDataSources {
   std::vector<std::shared_ptr<const DataSourceDescriptor>> registered;
+  // True if there ever was one.
+  bool has_registered = false;
   InstanceMap instances;
   // The instances that are not kStopping, by the names in their descriptors.
   std::set<std::pair<std::string_view, DataSourceInstanceID>> running;
@@ -117,6 +119,11 @@ struct ProducerRecord {
   // Returns whether it has done nothing that a session could want.
   bool is_silent() const {
     return !chunks.has_written && !has_activated_trigger;
+  }
+  // Returns whether it came only to activate a trigger.
+  bool only_triggers() const {
+    return has_activated_trigger && !chunks.has_written &&
+           !data_sources.has_registered;
   }
 
   ProducerID id = 0;

@@ -77,6 +77,7 @@ ProducerRecord* ProducerTable::Add(TracingService::RemoteProducer* remote,
 void ProducerTable::Remove(ProducerRecord* producer) {
   if (producer->is_silent())
     gone_silent_.Add(std::move(producer->info.name), producer->info.pid);
+  num_gone_triggering_ += producer->only_triggers();
   // MemoryOfProcess() would not do, because it may allocate.
   const auto it =
       memory_of_process_.find({producer->info.uid, producer->info.pid});

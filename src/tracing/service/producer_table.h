@@ -43,7 +43,9 @@ class ProducerTable {
   Map::iterator end() { return producers_.end(); }
   Map::const_iterator begin() const { return producers_.begin(); }
   Map::const_iterator end() const { return producers_.end(); }
-  uint32_t num_seen() const { return last_id_; }
+  // Returns the number of all so far, but for disconnected producers that only
+  // activated triggers.
+  uint32_t num_seen() const { return last_id_ - num_gone_triggering_; }
   // Returns the disconnected producers that never had a writer.
   const TraceStats::SilentProducers& gone_silent() const {
     return gone_silent_;
@@ -66,6 +68,7 @@ class ProducerTable {
 
   Map producers_;
   ProducerID last_id_ = 0;
+  uint32_t num_gone_triggering_ = 0;
   TraceStats::SilentProducers gone_silent_;
   // The memory of each process, by user id and process id.
   std::map<std::pair<int32_t, int32_t>, size_t> memory_of_process_;

@@ -43,10 +43,12 @@ void LimitWriters(TraceStats* stats) {
 TraceStats StatsCollector::Collect(const Session& session) const {
   TraceStats stats;
   stats.silent_producers = producers_->gone_silent();
+  uint32_t num_only_triggering = 0;
   for (const auto& it : *producers_) {
     const ProducerRecord& producer = it.second;
     if (producer.is_silent())
       stats.silent_producers.Add(producer.info.name, producer.info.pid);
+    num_only_triggering += producer.only_triggers();
     TraceProducerStats entry;
     entry.producer_id = producer.id;
     entry.name = producer.info.name;
@@ -67,7 +69,7 @@ TraceStats StatsCollector::Collect(const Session& session) const {
       stats.writers[i].buffer_id = id;
   }
   LimitWriters(&stats);
-  stats.producers_seen = producers_->num_seen();
+  stats.producers_seen = producers_->num_seen() - num_only_triggering;
   stats.tracing_sessions = static_cast<uint32_t>(sessions_->size());
   stats.chunks_discarded = chunks_->chunks_discarded();
   stats.patches_discarded = chunks_->patches_discarded();
