@@ -44,6 +44,16 @@ std::string ListOf(const Names& names) {
   return list;
 }
 
+// Returns a list such as "server (12), client (13)".
+std::string ListOf(const TraceStats::SilentProducers& programs) {
+  std::string list;
+  for (const auto& [name, pid] : programs.named) {
+    list += (list.empty() ? "" : ", ") + ShownName(name) + " (" +
+            std::to_string(pid) + ")";
+  }
+  return list + (programs.number > programs.named.size() ? ", ..." : "");
+}
+
 // Returns whether the session wants the data source of some producers only.
 bool HasSelection(const TraceConfig::DataSource& source) {
   return !source.producer_name_filter.empty() ||
@@ -92,14 +102,9 @@ void PrintUnmetWishes(const TraceConfig& config, const TraceStats& stats) {
   const TraceStats::SilentProducers& silent = stats.silent_producers;
   if (silent.number == 0 || !not_offered.empty() || may_be_silent)
     return;
-  std::string list;
-  for (const auto& [name, pid] : silent.named) {
-    list += (list.empty() ? "" : ", ") + ShownName(name) + " (" +
-            std::to_string(pid) + ")";
-  }
-  PrintError(kProgram, "%s connected and wrote nothing: %s%s",
-             CountOf(silent.number, "producer").c_str(), list.c_str(),
-             silent.number > silent.named.size() ? ", ..." : "");
+  PrintError(kProgram, "%s connected and wrote nothing: %s",
+             CountOf(silent.number, "producer").c_str(),
+             ListOf(silent).c_str());
 }
 
 }  // namespace
@@ -154,6 +159,20 @@ void ProducerProblems::OnDataSource(
       categories_.insert(ShownName(category.name().ToStdStringView()));
     }
   });
+}
+
+void ProducerProblems::ReportAwaited(const TraceStats& stats) const {
+  TraceStats::SilentProducers awaited;
+  for (const protozero::TraceProducerStats& producer : stats.producers) {
+    if (producer.is_awaited)
+      awaited.Add(producer.name, producer.pid);
+  }
+  if (awaited.number != 0) {
+    PrintError(kProgram,
+               "waiting for %s, which %s not answer; a stopped program does "
+               "not, and an interrupt ends the wait",
+               ListOf(awaited).c_str(), awaited.number == 1 ? "does" : "do");
+  }
 }
 
 void ProducerProblems::ReportCategories(const std::string& categories,

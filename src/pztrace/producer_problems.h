@@ -31,6 +31,8 @@ class ProducerProblems : public protozero::TracingService::Consumer {
   // clock is another one. A TracingService::DataSourceObserver.
   void OnDataSource(const protozero::TracingService::ProducerInfo& producer,
                     const protozero::DataSourceDescriptor& source);
+  // Prints which programs the end of the session waits for.
+  void ReportAwaited(const protozero::TraceStats& stats) const;
   // Prints which categories there were, if |categories|, the wanted ones, have
   // recorded nothing.
   void ReportCategories(const std::string& categories,

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <optional>
 
 #include "src/program/io.h"
 #include "src/program/text.h"
@@ -31,6 +30,9 @@ namespace {
 
 using program::PrintError;
 
+// The time after which the user is told which programs delay the end.
+constexpr uint32_t kPatienceMs = 1000;
+
 // The time that is left to end a recording in. There is no limit until the user
 // interrupts.
 class EndTime {
@@ -47,9 +49,8 @@ class EndTime {
     if (interrupts_.count() == 0)
       return UINT32_MAX;
     const uint64_t now = service_->NowMs();
-    if (!interrupted_ms_)
-      interrupted_ms_ = now;
-    const uint64_t past_ms = now - *interrupted_ms_;
+    interrupted_ms_ = std::min(interrupted_ms_, now);
+    const uint64_t past_ms = now - interrupted_ms_;
     return past_ms < kMaxMs ? static_cast<uint32_t>(kMaxMs - past_ms) : 0;
   }
 
@@ -60,8 +61,8 @@ class EndTime {
 
   const Interrupts& interrupts_;
   const protozero::TracingService* const service_;
-  // The time when the first interrupt was seen.
-  std::optional<uint64_t> interrupted_ms_;
+  // The time when the first interrupt was seen; UINT64_MAX before that.
+  uint64_t interrupted_ms_ = UINT64_MAX;
 };
 
 // Returns the socket that producers connect to; an empty one, and says why, if
@@ -116,12 +117,24 @@ void Stop(const Interrupts& interrupts,
   if (interrupts.count() != 0 && interrupts.last_signal() != SIGINT)
     session->command()->Signal(interrupts.last_signal());
   session->Stop();
+  uint64_t report_ms = session->service()->NowMs() + kPatienceMs;
   while (!session->is_stopped()) {
     const uint32_t wait_ms = end->Left();
-    if (wait_ms == 0)
+    if (wait_ms == 0) {
       session->StopWaiting();
-    else
-      session->RunOnce(std::min(wait_ms, run()));
+      continue;
+    }
+    const uint64_t now = session->service()->NowMs();
+    if (now >= report_ms) {
+      report_ms = UINT64_MAX;
+      // Without memory, no program is named.
+      protozero::RunsInMemory([session] {
+        session->problems()->ReportAwaited(session->GetStats());
+      });
+    }
+    const auto until_report =
+        static_cast<uint32_t>(std::min<uint64_t>(report_ms - now, UINT32_MAX));
+    session->RunOnce(std::min({wait_ms, run(), until_report}));
   }
 }
 

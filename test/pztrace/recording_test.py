@@ -101,6 +101,34 @@ class RecordingTest(PztraceTest):
 
 class FileTest(RecordingTest):
 
+  def test_programs_that_do_not_answer_are_named(self):
+    recorder = self.start('record', '-o', self.trace, '--', 'sh', '-c',
+                          'echo $PERFETTO_PRODUCER_SOCK_NAME; read line; true')
+    self.env['PERFETTO_PRODUCER_SOCK_NAME'] = recorder.stdout.readline().rstrip('\n')
+    tracer = subprocess.Popen([str(LINE_TRACER)], stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE, env=self.env)
+    def end():
+      tracer.kill()
+      tracer.wait()
+      tracer.stdin.close()
+      tracer.stdout.close()
+    self.addCleanup(end)
+    answer = b'off\n'
+    while answer == b'off\n':
+      self.write_line(tracer, b'line')
+      answer = tracer.stdout.readline()
+    self.assertEqual(answer, b'traced\n')
+    tracer.send_signal(signal.SIGSTOP)
+    # All of its threads have to be stopped.
+    self.assertTrue(os.WIFSTOPPED(os.waitpid(tracer.pid, os.WUNTRACED)[1]))
+    recorder.stdin.close()
+    self.assertEqual(recorder.stderr.readline(),
+                     'pztrace: waiting for line_tracer (%d), which does not answer; a '
+                     'stopped program does not, and an interrupt ends the wait\n' %
+                     tracer.pid)
+    recorder.send_signal(signal.SIGINT)
+    self.assertEqual(recorder.wait(), 0)
+
   def test_what_is_traced_is_in_the_file_while_it_is_recorded(self):
     config = self.encode_config('''
         buffers { size_kb: 1024 }

@@ -443,6 +443,28 @@ TEST_F(TracingServiceTest, ChunksAfterTheEndWereSeenIfTheMemoryWas) {
   }
 }
 
+TEST_F(TracingServiceTest, ProducersThatDoNotAnswerAreNamed) {
+  ConnectSlowProducer();
+  TestProducer other;
+  other.Connect(&service_, "source", Info());
+  Start();
+  const auto awaited = [&] {
+    const TraceStats stats = Stats();
+    return std::vector<bool>{stats.producers[0].is_awaited,
+                             stats.producers[1].is_awaited};
+  };
+  EXPECT_EQ(awaited(), (std::vector<bool>{false, false}));
+  service_.StopTracing(session_);
+  EXPECT_EQ(awaited(), (std::vector<bool>{true, true}));
+  other.AcknowledgeFlush(UINT64_MAX);
+  EXPECT_EQ(awaited(), (std::vector<bool>{true, false}));
+  producer_.AcknowledgeFlush(UINT64_MAX);
+  EXPECT_EQ(service_.GetState(session_), TracingService::kStopping);
+  EXPECT_EQ(awaited(), (std::vector<bool>{true, false}));
+  service_.StopWaiting(session_);
+  EXPECT_EQ(awaited(), (std::vector<bool>{false, false}));
+}
+
 TEST_F(TracingServiceTest, ProducersThatOnlyTriggerAreNotCounted) {
   ConnectAndStart();
   TestProducer other;

@@ -106,6 +106,9 @@ struct TraceProducerStats {
   size_t shm_size = 0;
   size_t shm_page_size = 0;
   uint32_t data_sources = 0;
+  // True if the session waits for its answer to a flush, or for the end of one
+  // of its data sources.
+  bool is_awaited = false;
 };
 
 // The packets that a session has recorded and lost, as

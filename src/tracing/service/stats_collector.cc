@@ -38,6 +38,19 @@ void LimitWriters(TraceStats* stats) {
             });
 }
 
+// Returns whether the session waits for the producer.
+bool IsAwaited(const Session& session, const ProducerRecord& producer) {
+  for (const FlushRequestID id : producer.flushes) {
+    if (session.flushes.pending.count(id) != 0)
+      return true;
+  }
+  const auto& instances = session.data_sources.instances;
+  const auto first = instances.lower_bound({producer.id, 0});
+  return session.state == TracingService::kStopping &&
+         !session.flushes.has_final && first != instances.end() &&
+         first->first == producer.id;
+}
+
 }  // namespace
 
 TraceStats StatsCollector::Collect(const Session& session) const {
@@ -57,6 +70,7 @@ TraceStats StatsCollector::Collect(const Session& session) const {
     entry.shm_page_size = producer.shm.page_size;
     entry.data_sources =
         static_cast<uint32_t>(producer.data_sources.registered.size());
+    entry.is_awaited = IsAwaited(session, producer);
     stats.data_sources_registered += entry.data_sources;
     stats.producers.push_back(std::move(entry));
   }
