@@ -21,6 +21,7 @@
 #include "src/pztrace/output_file.h"
 #include "src/pztrace/program_name.h"
 #include "src/pztrace/quantities.h"
+#include "src/pztrace/shown_name.h"
 #include "src/pztrace/string_filter.h"
 #include "src/pztrace/timeline_reader.h"
 #include "src/pztrace/trace_cutter.h"
@@ -43,6 +44,37 @@ bool IsAnyOf(const TrackInfo& process, const std::vector<std::string>& names) {
     return name == std::to_string(process.pid) ||
            protozero::service::IsLike(process.name, name);
   });
+}
+
+// The events that are wanted, in the user's words.
+struct Wishes {
+  std::string categories;
+  std::vector<std::string> processes;
+  // True if an event of these categories was found.
+  bool has_category = false;
+};
+
+// Prints which of |wanted| no process of the trace is, and which there are.
+void ReportMissing(const std::string& name,
+                   const std::vector<std::string>& wanted,
+                   const std::vector<TrackInfo>& processes) {
+  constexpr size_t kMaxListed = 16;
+  std::string list;
+  for (size_t i = 0; i < std::min(processes.size(), kMaxListed); ++i) {
+    list += (list.empty() ? "; there are " : ", ") +
+            ShownName(processes[i].name) + " (" +
+            std::to_string(processes[i].pid) + ")";
+  }
+  if (processes.size() > kMaxListed)
+    list += ", ...";
+  for (const std::string& process : wanted) {
+    if (std::none_of(
+            processes.begin(), processes.end(),
+            [&](const TrackInfo& info) { return IsAnyOf(info, {process}); })) {
+      program::PrintError(kProgram, "%s: no process '%s'%s", name.c_str(),
+                          process.c_str(), list.c_str());
+    }
+  }
 }
 
 ConstBytes BytesOf(const std::string& text) {
@@ -83,6 +115,7 @@ bool ReadOnce(const std::string& name,
 
 bool CutInto(const std::string& name,
              const std::string& output,
+             const Wishes& wishes,
              TraceStream* stream,
              TraceCutter* cutter,
              StringFilter* filter) {
@@ -96,9 +129,16 @@ bool CutInto(const std::string& name,
       return false;
     }
     if (i == TraceCutter::kNumReadings - 1) {
+      ReportMissing(name, wishes.processes, cutter->Processes());
+      if (!wishes.categories.empty() && !wishes.has_category) {
+        program::PrintError(kProgram,
+                            "%s: the piece has no event of the categories '%s'",
+                            name.c_str(), wishes.categories.c_str());
+      }
       if (!cutter->has_events()) {
-        program::PrintError(kProgram, "%s: no events in that time",
-                            name.c_str());
+        program::PrintError(
+            kProgram, "%s: no events%s in that time", name.c_str(),
+            wishes.processes.empty() ? "" : " of these processes");
         return false;
       }
       if (!file.Open(output))
@@ -128,8 +168,9 @@ int CutMain(int argc, char** argv) {
   std::string output;
   std::string from;
   std::string to;
-  std::string categories;
-  std::vector<std::string> processes;
+  Wishes wishes;
+  const std::string& categories = wishes.categories;
+  const std::vector<std::string>& processes = wishes.processes;
   StringFilter::Patterns strings;
   TraceCutter::Options options;
   const program::Command command = {
@@ -150,7 +191,7 @@ from their beginning on. The packets with events are unchanged.
        {"--categories LIST",
         "events of these categories only: a comma between, * at the end for "
         "any, - in front for all but these",
-        &categories},
+        &wishes.categories},
        {"--drop-strings PATTERN",
         "leave no text with this in it in the piece: drop such texts, and what "
         "the program does not know; '*' stands for any text between; "
@@ -163,7 +204,7 @@ from their beginning on. The packets with events are unchanged.
        {"--process NAME",
         "events of this process only: its name, in which '*' stands for any "
         "text, or its number; repeatable",
-        &processes}},
+        &wishes.processes}},
       "Counters, and other events without a category, stay.\n"};
   if (const auto exit_code = program::Parse(command, argc, argv))
     return *exit_code;
@@ -178,8 +219,10 @@ from their beginning on. The packets with events are unchanged.
     return WrongUsage(command, problem);
   const CategoryRules rules(protozero::internal::EncodeCategories(categories));
   if (!categories.empty()) {
-    options.wants_category = [&rules](std::string_view category) {
-      return rules.Wants(category, "");
+    options.wants_category = [&](std::string_view category) {
+      const bool is_wanted = rules.Wants(category, "");
+      wishes.has_category = wishes.has_category || is_wanted;
+      return is_wanted;
     };
   }
   if (!processes.empty()) {
@@ -198,8 +241,8 @@ from their beginning on. The packets with events are unchanged.
   if (!input.Open(file_name, "cut"))
     return kFailure;
   TraceCutter cutter(std::move(options));
-  return CutInto(program::DisplayName(file_name), output, &input.stream(),
-                 &cutter, filter ? &*filter : nullptr)
+  return CutInto(program::DisplayName(file_name), output, wishes,
+                 &input.stream(), &cutter, filter ? &*filter : nullptr)
              ? kSuccess
              : kFailure;
 }

@@ -126,12 +126,17 @@ std::string ParseSizeOrMilliseconds(std::string_view option,
   *bytes = 0;
   *milliseconds = 0;
   double value = 0;
-  const bool is_size = ParseNumber(text, kSizes, &value) == Parsed::kYes;
+  const Parsed size = ParseNumber(text, kSizes, &value);
+  const bool is_size = size == Parsed::kYes;
   const bool is_time = ParseNumber(text, kTimes, &value) == Parsed::kYes;
   if (is_size == is_time) {
-    return WrongValue(option, std::string(kSizeHelp) + "; or " + kTimeHelp,
-                      text) +
-           (is_size ? ", which is either" : "");
+    return std::string(option) +
+           " takes a size, a number with B, k, M or G, or a time, a number "
+           "with ns, us, ms, s, m or h, not '" +
+           text + "'" +
+           (is_size                        ? ", which is either"
+            : size == Parsed::kUnitMissing ? ", which has no unit"
+                                           : "");
   }
   return is_size ? ParseSize(option, text, bytes)
                  : ParseMilliseconds(option, text, milliseconds);

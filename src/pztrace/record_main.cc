@@ -107,7 +107,7 @@ struct RecordArguments {
   std::string size;
   std::string ring;
   std::string rotate;
-  std::string on_trigger;
+  std::vector<std::string> on_triggers;
   std::string before;
   std::string after;
   std::string compress;
@@ -153,8 +153,8 @@ printed.
        {"--on-trigger NAME",
         "keep the packets of the last time, and write them to a file, with the "
         "time in its name, when a program or `pztrace trigger` activates this "
-        "trigger; FILE gets those of the end",
-        &arguments->on_trigger},
+        "trigger; FILE gets those of the end; repeatable",
+        &arguments->on_triggers},
        {"--when RULE",
         "the same, when it records what RULE names: 'slice NAME > TIME', 'task "
         "NAME > TIME', 'counter NAME > NUMBER' or 'category NAME', in which "
@@ -242,14 +242,14 @@ struct RecordLimits {
 std::string ParseTrigger(const RecordArguments& arguments,
                          RecordLimits* limits,
                          WatchedRules* watched) {
-  if (arguments.on_trigger.empty() && arguments.when.empty()) {
+  if (arguments.on_triggers.empty() && arguments.when.empty()) {
     return !arguments.before.empty() || !arguments.after.empty()
                ? "--before and --after are of no use without --on-trigger or "
                  "--when"
                : "";
   }
   const std::string option =
-      arguments.on_trigger.empty() ? "--when" : "--on-trigger";
+      arguments.on_triggers.empty() ? "--when" : "--on-trigger";
   if (!arguments.config_file.empty())
     return "--config replaces " + option + "; give one";
   if (!arguments.ring.empty() || !arguments.rotate.empty())
@@ -262,8 +262,8 @@ std::string ParseTrigger(const RecordArguments& arguments,
     if (!problem.empty())
       return problem;
   }
-  watched->trigger = arguments.on_trigger.empty() ? watched->rules[0].text
-                                                  : arguments.on_trigger;
+  watched->trigger = arguments.on_triggers.empty() ? watched->rules[0].text
+                                                   : arguments.on_triggers[0];
   watched->before_ms = kDefaultBeforeMs;
   if (!arguments.before.empty()) {
     problem =
@@ -284,7 +284,7 @@ std::string ParseFlightRecorder(RecordArguments* arguments,
   const char* const no_use = !record.output.empty()            ? "-o"
                              : !arguments->ring.empty()        ? "--ring"
                              : !arguments->rotate.empty()      ? "--rotate"
-                             : !arguments->on_trigger.empty()  ? "--on-trigger"
+                             : !arguments->on_triggers.empty() ? "--on-trigger"
                              : !arguments->when.empty()        ? "--when"
                              : !arguments->compress.empty()    ? "--compress"
                              : !arguments->config_file.empty() ? "--config"
@@ -462,6 +462,10 @@ int RecordMain(int argc, char** argv) {
   if (!watched.trigger.empty()) {
     record.config.trigger_mode = protozero::TraceConfig::TriggerMode::kClone;
     record.config.triggers.push_back({watched.trigger, watched.after_ms});
+    for (size_t i = 1; i < arguments.on_triggers.size(); ++i) {
+      record.config.triggers.push_back(
+          {arguments.on_triggers[i], watched.after_ms});
+    }
   }
   Select(limits.pids, arguments.names, &record.config);
   return Record(record) ? kSuccess : kFailure;

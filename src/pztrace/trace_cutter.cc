@@ -97,6 +97,16 @@ void TraceCutter::EndReading() {
     scanner_ = std::make_unique<PacketScanner>(&tables_);
 }
 
+std::vector<protozero::TrackInfo> TraceCutter::Processes() const {
+  std::vector<protozero::TrackInfo> processes;
+  for (const uint64_t uuid : tables_.tracks.All()) {
+    const auto info = tables_.tracks.Find(uuid);
+    if (info && info->pid != 0 && info->tid == 0)
+      processes.push_back(*info);
+  }
+  return processes;
+}
+
 void TraceCutter::BeginSecondReading() {
   if (options_.from_ns != 0)
     from_ns_ = SaturatedSum(scanner_->first_ns(), options_.from_ns);

@@ -64,6 +64,8 @@ class TraceCutter {
   // Ends a reading. Call it after the last packet.
   void EndReading();
 
+  // Returns the processes of the trace. REQUIRES: a reading has ended.
+  std::vector<protozero::TrackInfo> Processes() const;
   // Returns whether the piece has events. REQUIRES: the second reading has
   // ended.
   bool has_events() const { return has_events_; }

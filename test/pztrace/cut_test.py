@@ -66,7 +66,16 @@ class CutTest(TimelineCommandTest):
       self.cut(*[arg for value in args for arg in ('--process', value)])
       self.assertEqual(self.rows(self.piece),
                        [row for row in whole if row['pid'] in wanted])
-    self.assertIn('no events', self.cut('--process', 'other', code=1))
+    error = self.cut('--process', 'other', code=1)
+    self.assertRegex(error, 'no process .other.; there are traced_workers')
+    self.assertIn('no events of these processes', error)
+    # What is there is cut.
+    error = self.cut('--process', 'other', '--process', pids[0])
+    self.assertRegex(error, 'no process .other.; there are traced_workers')
+    self.assertNotIn('no events', error)
+    # Counters have none, and stay.
+    self.assertIn("the piece has no event of the categories 'nosuch'",
+                  self.cut('--categories', 'nosuch'))
 
   def test_categories(self):
     trace = (described() +

@@ -35,6 +35,8 @@ TRACE_SCHEMA = 'include/protozero/tracing/trace.proto'
 REPORT = re.compile(r'process (\d+): (\d+) items')
 CLEARED = 1
 # What messages say of them.
+LIMIT = ('a size, a number with B, k, M or G, or a time, a number with ns, us, ms, s, m '
+         'or h')
 TIME = 'a time: a number of seconds, or one with ns, us, ms, s, m or h'
 SIZE = ('a size: a number of bytes, or one with k, M or G, which are powers of 1024 '
         '(kB and KiB are the same)')

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 
-from pztrace_test import (BUILD_DIR, PZTRACE, REPORT, SIZE, TIME, WORKERS, PztraceTest,
+from pztrace_test import (BUILD_DIR, LIMIT, PZTRACE, REPORT, WORKERS, PztraceTest,
                           main)
 
 EVENT_TRACER = BUILD_DIR / 'event_tracer'
@@ -231,12 +231,12 @@ class RotationTest(PztraceTest):
         buffers { size_kb: 1024 }
         data_sources { config { name: "track_event" } }''')
     for arguments, expected in (
-        (('--rotate', '100'), "--rotate takes %s; or %s, not '100'" % (SIZE, TIME)),
+        (('--rotate', '100'), "--rotate takes %s, not '100', which has no unit" % LIMIT),
         (('--rotate', '5m'),
-         "--rotate takes %s; or %s, not '5m', which is either" % (SIZE, TIME)),
-        (('--rotate', 's'), "--rotate takes %s; or %s, not 's'" % (SIZE, TIME)),
+         "--rotate takes %s, not '5m', which is either" % LIMIT),
+        (('--rotate', 's'), "--rotate takes %s, not 's'" % LIMIT),
         (('--rotate', '0s'), '--rotate is 1 ms at least, not 0s'),
-        (('--rotate', '5q'), "--rotate takes %s; or %s, not '5q'" % (SIZE, TIME)),
+        (('--rotate', '5q'), "--rotate takes %s, not '5q'" % LIMIT),
         (('--keep', '3'), '--keep is of no use without --rotate'),
         (('--rotate', '1s', '-o', '-'), '--rotate needs a file, not -o -'),
         (('--rotate', '1s', '--config', config),

@@ -99,6 +99,15 @@ class TriggerTest(PztraceTest):
     self.assertEqual({path.name for path in self.files.iterdir()},
                      {first.name, second.name, self.trace.name})
 
+  def test_several_triggers(self):
+    process = self.start_tracer('--on-trigger', 'slow', '--on-trigger', 'wrong')
+    names = set()
+    for name in 'slow', 'wrong', 'slow':
+      self.trigger(name)
+      names.add(self.next_file(process)[0].name)
+    self.assertEqual(len(names), 3)
+    self.assertIn('nothing lost', self.end(process))
+
   def test_each_recording_is_told_once(self):
     trigger = '%s trigger slow' % PZTRACE.resolve()
     process = self.start('record', '-o', self.trace, '--on-trigger', 'slow', '--', 'sh', '-c',
