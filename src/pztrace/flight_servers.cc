@@ -6,6 +6,9 @@
 #include <stddef.h>
 #include <unistd.h>
 
+#include <map>
+#include <utility>
+
 #include "protozero/tracing/track_event.h"
 #include "src/pztrace/flight_input.h"
 #include "src/pztrace/runtime_folder.h"
@@ -21,20 +24,43 @@ using protozero::ScopedFd;
 
 namespace {
 
-// Returns the losses that the programs of a folder have counted.
-PacketLosses CountedLosses(const std::string& folder) {
-  PacketLosses losses;
+// Calls |visit(pid, header)| for the file of each program in a folder.
+template <typename Visit>
+void ForEachHeader(const std::string& folder, const Visit& visit) {
   for (const std::string& name : protozero::FindFlightFiles(folder)) {
+    uint32_t uid;
+    int32_t pid;
+    protozero::ParseFlightName(name, &uid, &pid);
     const ScopedFd file(open((folder + "/" + name).c_str(),
                              O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
     alignas(FlightHeader) uint8_t header[sizeof(FlightHeader)];
     if (file.is_valid() && pread(file.get(), header, sizeof(header), 0) ==
                                static_cast<ssize_t>(sizeof(header))) {
-      losses.Add(
-          protozero::LossesOf(*reinterpret_cast<const FlightHeader*>(header)));
+      visit(pid, *reinterpret_cast<const FlightHeader*>(header));
     }
   }
+}
+
+// Returns the losses that the programs of a folder have counted.
+PacketLosses CountedLosses(const std::string& folder) {
+  PacketLosses losses;
+  ForEachHeader(folder, [&losses](int32_t, const FlightHeader& header) {
+    losses.Add(protozero::LossesOf(header));
+  });
   return losses;
+}
+
+// Returns a name of the process that the service knows; may be empty.
+std::string NameOf(int32_t pid, const protozero::TraceStats& stats) {
+  for (const protozero::TraceProducerStats& producer : stats.producers) {
+    if (producer.pid == pid)
+      return producer.name;
+  }
+  for (const auto& [name, its_pid] : stats.silent_producers.named) {
+    if (its_pid == pid)
+      return name;
+  }
+  return "";
 }
 
 }  // namespace
@@ -65,6 +91,28 @@ RecordingStats FlightServers::Stats() const {
   stats.trace.buffers.assign(1, {});
   stats.trace.buffers[0].lost = CountedLosses(flights_->path());
   stats.offers = session_->offers()->Text(stats.trace);
+  return stats;
+}
+
+protozero::TraceStats FlightServers::FinalStats() const {
+  protozero::TraceStats stats = session_->GetStats();
+  // A process may have connected again, and has a file for each time.
+  std::map<int32_t, bool> has_written;
+  uint32_t num_files = 0;
+  ForEachHeader(flights_->path(), [&](int32_t pid, const FlightHeader& header) {
+    has_written[pid] |=
+        header.ring.next_step.load(std::memory_order_relaxed) != 0;
+    ++num_files;
+  });
+  protozero::TraceStats::SilentProducers silent;
+  for (const auto& [pid, has] : has_written) {
+    if (!has)
+      silent.Add(NameOf(pid, stats), pid);
+  }
+  // Files that have made room for others are gone.
+  if (silent.number != has_written.size() || num_files != flights_->num_taken())
+    stats.buffers.at(0).packets_begun = 1;
+  stats.silent_producers = std::move(silent);
   return stats;
 }
 

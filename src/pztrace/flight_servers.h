@@ -29,6 +29,10 @@ class FlightServers {
 
   // Returns the state of the session, and what programs have lost.
   RecordingStats Stats() const;
+  // Returns the service's statistics, in which those producers are silent that
+  // have written nothing to their files, and some packet has begun if any was
+  // written to a file.
+  protozero::TraceStats FinalStats() const;
 
  private:
   // Returns the same, with what is in the files. Tells |client| of progress.

@@ -238,8 +238,9 @@ bool RecordFlights(const RecordOptions& options,
                  &session);
   EndTime end(interrupts, session.service());
   Stop(interrupts, &end, run, &session);
-  const bool is_complete =
-      session.problems()->Report(options.config, session.GetStats());
+  const protozero::TraceStats stats = servers.FinalStats();
+  const bool is_complete = session.problems()->Report(options.config, stats);
+  session.problems()->ReportCategories(options.categories, stats);
   fprintf(stderr, "%s: %s; `pztrace recover` makes a trace of it\n",
           flights.path().c_str(),
           program::CountOf(flights.num_taken(), "program").c_str());

@@ -22,6 +22,7 @@ import unittest
 from pztrace_test import BUILD_DIR, PZTRACE, ROOT, PztraceTest, main
 
 LINE_TRACER = BUILD_DIR / 'line_tracer'
+EVENT_TRACER = BUILD_DIR / 'event_tracer'
 FLIGHT_TRACER = BUILD_DIR / 'flight_tracer'
 # Only what hangs takes this long.
 TIMEOUT_S = 60
@@ -151,6 +152,32 @@ class FlightRecorderTest(PztraceTest):
   def lines_of(self, folder):
     self.recover(folder)
     return set().union(*self.lines().values())
+
+  def test_only_silent_programs_are_named(self):
+    # The shell ends before the programs that it has started.
+    for options, lines, problem in (
+        ((), ('', ''), r'2 producers connected and wrote nothing: [ab] \(\d+\), [ab] \(\d+\)'),
+        ((), ('line\n', ''), r'1 producer connected and wrote nothing: b \(\d+\)'),
+        ((), ('line\n', 'line\n'), '')):
+      with self.subTest(lines):
+        code, _, error = self.run_pztrace(
+            'record', '--flight-recorder', self.flights, '--size', '2M', *options, '--', 'sh',
+            '-c', "printf '%s' | '%s' a; printf '%s' | '%s' b" %
+            (lines[0], LINE_TRACER.resolve(), lines[1], LINE_TRACER.resolve()))
+        self.assertEqual(code, 0, error)
+        self.assertRegex(error, r'\A%s%s: 2 programs; .*\n\Z' %
+                         ('pztrace: %s\n' % problem if problem else '',
+                          re.escape(str(self.flights))))
+
+  def test_categories_that_no_program_has(self):
+    record = 'record', '--flight-recorder', self.flights, '--size', '2M', '--categories'
+    code, _, error = self.run_pztrace(*record, 'nosuchcat', '--', EVENT_TRACER)
+    self.assertEqual(code, 0, error)
+    self.assertIn("pztrace: nothing was recorded of the categories 'nosuchcat'; "
+                  "producers have named 'net.io', 'net.slow'\n", error)
+    code, _, error = self.run_pztrace(*record, 'net.*', '--', EVENT_TRACER)
+    self.assertEqual(code, 0, error)
+    self.assertNotIn('nothing', error)
 
   def test_programs_that_have_ended_make_room(self):
     recorder = self.start_recorder('--keep', 2)
