@@ -12,7 +12,13 @@
 #include <io.h>
 #endif
 
+#if !defined(_WIN32)
+#include <sys/stat.h>
+#endif
+
 #include <new>
+#include <set>
+#include <utility>
 
 #include "src/program/text.h"
 
@@ -32,6 +38,20 @@ void PrintShown(const char* program, const char* format, va_list args) {
   // The names of files may hold any bytes.
   fprintf(stderr, "%s: %s\n", program, Shown(text).c_str());
 }
+
+#if !defined(_WIN32)
+using FileId = std::pair<dev_t, ino_t>;
+
+std::set<FileId>& InputFiles() {
+  static std::set<FileId> files;
+  return files;
+}
+
+void NoteInputFile(const struct stat& status) {
+  if (S_ISREG(status.st_mode))
+    InputFiles().emplace(status.st_dev, status.st_ino);
+}
+#endif
 
 }  // namespace
 
@@ -60,12 +80,38 @@ void UseBinaryStreams() {
 #endif
 }
 
+#if defined(_WIN32)
+void NoteInput(const std::string&) {}
+
+bool IsInput(int) {
+  return false;
+}
+#else
+void NoteInput(const std::string& path) {
+  struct stat status;
+  if ((path == kStandardStream ? fstat(STDIN_FILENO, &status)
+                               : stat(path.c_str(), &status)) == 0) {
+    NoteInputFile(status);
+  }
+}
+
+bool IsInput(int fd) {
+  struct stat status;
+  return fstat(fd, &status) == 0 &&
+         InputFiles().count({status.st_dev, status.st_ino}) != 0;
+}
+#endif
+
 ScopedFile OpenFile(const char* program, const std::string& path) {
-  if (path == kStandardStream)
-    return ScopedFile(stdin);
-  ScopedFile file(fopen(path.c_str(), "rb"));
-  if (!file)
+  NoteInput(path);
+  ScopedFile file(path == kStandardStream ? stdin : fopen(path.c_str(), "rb"));
+  if (!file) {
     PrintError(program, "%s: %s", path.c_str(), strerror(errno));
+  } else if (IsInput(STDOUT_FILENO)) {
+    errno = EEXIST;
+    PrintError(program, "%s: %s", DisplayName(path), kReplacesInput);
+    file.reset();
+  }
   return file;
 }
 

@@ -35,8 +35,19 @@ __attribute__((format(printf, 2, 3))) void PrintError(const char* program,
 // lines end in one character.
 void UseBinaryStreams();
 
-// Opens a file. In these functions, a |path| of "-" is the standard input.
-// Returns null, and has printed why, if there is no such file.
+// The reason why an output is refused.
+inline constexpr char kReplacesInput[] =
+    "the output cannot replace what is read";
+
+// Remember a file that is read, and return whether the file of |fd| is one. An
+// output must not be. A pipe or a device never is, and nothing is on Windows.
+// Not for several threads.
+void NoteInput(const std::string& path);
+bool IsInput(int fd);
+
+// Opens a file, and notes it as input. In these functions, a |path| of "-" is
+// the standard input. Returns null, and has printed why, if there is no such
+// file, or if the standard output goes to it.
 ScopedFile OpenFile(const char* program, const std::string& path);
 // Returns false, and has printed why, if the file cannot be read.
 bool ReadFile(const char* program,

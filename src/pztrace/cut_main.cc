@@ -214,7 +214,7 @@ from their beginning on. The packets with events are unchanged.
     return WrongUsage(command, problem);
   if (output.empty())
     return WrongUsage(command, "-o is missing: where the piece goes");
-  problem = OutputProblem(file_name, output);
+  problem = OutputProblem({file_name}, output);
   if (!problem.empty())
     return WrongUsage(command, problem);
   const CategoryRules rules(protozero::internal::EncodeCategories(categories));

@@ -7,10 +7,12 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <utility>
 
 #include "src/program/text.h"
+#include "src/pztrace/output_file.h"
 
 namespace pztrace {
 
@@ -294,12 +296,14 @@ bool EmptyFile(const std::string& path, std::string* why) {
     *why = "a database needs a file";
     return false;
   }
-  FILE* const file = fopen(path.c_str(), "wb");
-  if (file == nullptr || fclose(file) != 0) {
-    *why = strerror(errno);
+  const int file = OpenOutput(path, 0, why);
+  if (file < 0)
     return false;
-  }
-  return true;
+  const bool is_empty = EmptyOutput(file);
+  if (!is_empty)
+    *why = strerror(errno);
+  close(file);
+  return is_empty;
 }
 
 std::unique_ptr<Database> OpenDatabase(const std::string& path,

@@ -284,23 +284,31 @@ class Outputs {
   Outputs(const std::string& folder, const table::TableOptions& options)
       : folder_(folder), options_(options) {}
 
+  // Returns why the tables must not be written, or an empty string.
+  std::string Problem(const std::vector<std::string>& inputs,
+                      const bool (&wanted)[kNumTables]) const {
+    std::string problem = OutputProblem(inputs, "-");
+    for (size_t i = 0; i < kNumTables && problem.empty(); ++i) {
+      if (wanted[i] && !folder_.empty())
+        problem = OutputProblem({}, PathOf(i));
+    }
+    return problem;
+  }
+
   // Returns false, and has printed why, if a file cannot be written.
   bool Open(const bool (&wanted)[kNumTables]) {
     if (!folder_.empty() && mkdir(folder_.c_str(), 0777) != 0 &&
         errno != EEXIST) {
-      return Fail(folder_);
+      program::PrintError(kProgram, "%s: %s", folder_.c_str(), strerror(errno));
+      return false;
     }
     for (size_t i = 0; i < kNumTables; ++i) {
       if (!wanted[i])
         continue;
-      if (!folder_.empty()) {
-        files_[i].reset(fopen(PathOf(i).c_str(), "wb"));
-        if (!files_[i])
-          return Fail(PathOf(i));
-      }
-      tables_[i] =
-          RowWriter::Create(files_[i] ? files_[i].get() : stdout, options_,
-                            ColumnsOf(static_cast<TableId>(i)));
+      if (!files_[i].Open(folder_.empty() ? "-" : PathOf(i)))
+        return false;
+      tables_[i] = RowWriter::Create(files_[i].stream(), options_,
+                                     ColumnsOf(static_cast<TableId>(i)));
     }
     return true;
   }
@@ -311,11 +319,9 @@ class Outputs {
       if (tables_[i])
         tables_[i]->Flush();
       tables_[i].reset();
-      if (files_[i] &&
-          (fflush(files_[i].get()) != 0 || ferror(files_[i].get())))
-        ok = Fail(PathOf(i));
+      ok = files_[i].Close() && ok;
     }
-    return program::FlushStandardOutput(kProgram) && ok;
+    return ok;
   }
 
   const Tables& tables() const { return tables_; }
@@ -328,14 +334,10 @@ class Outputs {
                                       : ".ndjson";
     return folder_ + "/" + kTableNames[table] + extension;
   }
-  static bool Fail(const std::string& path) {
-    program::PrintError(kProgram, "%s: %s", path.c_str(), strerror(errno));
-    return false;
-  }
 
   const std::string folder_;
   const table::TableOptions options_;
-  std::array<program::ScopedFile, kNumTables> files_;
+  std::array<OutputFile, kNumTables> files_;
   Tables tables_;
 };
 
@@ -420,9 +422,9 @@ std::string ChooseTables(ExportArguments* arguments, TableFormat* format) {
   return "";
 }
 
-// Returns false, and has printed why, if a file cannot be read or written.
-bool ExportFiles(const ExportArguments& arguments, TableFormat format) {
-  Outputs outputs(arguments.folder, {format, arguments.escape_formulas});
+// Writes the tables. Returns false, and has printed why, if a file cannot be
+// read or written.
+bool ExportFiles(const ExportArguments& arguments, Outputs* outputs) {
   bool ok = true;
   bool is_open = false;
   for (const std::string& file : arguments.files) {
@@ -433,14 +435,14 @@ bool ExportFiles(const ExportArguments& arguments, TableFormat format) {
     }
     // The tables are opened when there is something to read, so that no empty
     // one follows an error.
-    if (!is_open && !outputs.Open(arguments.wanted))
+    if (!is_open && !outputs->Open(arguments.wanted))
       return false;
     is_open = true;
     Exporter exporter(arguments.host, file, arguments.unfinished,
-                      outputs.tables());
+                      outputs->tables());
     ok = exporter.Export(&input) && ok;
   }
-  return outputs.Close() && ok;
+  return outputs->Close() && ok;
 }
 
 // Returns the problem with the options of a database, or an empty string.
@@ -453,7 +455,7 @@ std::string DatabaseProblem(const ExportArguments& arguments) {
     return "--format sqlite has all tables, and slices without an end, and "
            "takes no option for them";
   }
-  return OutputProblem(arguments.files[0], arguments.folder);
+  return OutputProblem(arguments.files, arguments.folder);
 }
 
 // Returns false, and has printed why, if the database is not there or has not
@@ -478,10 +480,13 @@ int ExportMain(int argc, char** argv) {
                                                                 : kFailure;
   }
   TableFormat format = TableFormat::kCsv;
-  const std::string problem = ChooseTables(&arguments, &format);
+  std::string problem = ChooseTables(&arguments, &format);
+  Outputs outputs(arguments.folder, {format, arguments.escape_formulas});
+  if (problem.empty())
+    problem = outputs.Problem(arguments.files, arguments.wanted);
   if (!problem.empty())
     return WrongUsage(command, problem);
-  return ExportFiles(arguments, format) ? kSuccess : kFailure;
+  return ExportFiles(arguments, &outputs) ? kSuccess : kFailure;
 }
 
 }  // namespace pztrace

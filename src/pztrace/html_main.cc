@@ -2,9 +2,7 @@
 
 // pztrace html.
 
-#include <errno.h>
 #include <stdio.h>
-#include <string.h>
 
 #include <deque>
 #include <string>
@@ -28,22 +26,6 @@ namespace pztrace {
 
 using program::kFailure;
 using program::kSuccess;
-
-namespace {
-
-// Writes the file. Returns false, and has printed why, if it cannot be written.
-bool WriteFile(const std::string& path, const std::string& content) {
-  FILE* const file = fopen(path.c_str(), "wb");
-  bool ok =
-      file && fwrite(content.data(), 1, content.size(), file) == content.size();
-  if (file)
-    ok = fclose(file) == 0 && ok;
-  if (!ok)
-    program::PrintError(kProgram, "%s: %s", path.c_str(), strerror(errno));
-  return ok;
-}
-
-}  // namespace
 
 int HtmlMain(int argc, char** argv) {
   std::string file_name;
@@ -72,7 +54,7 @@ slice has to say, and the slowest ones.
   std::string problem =
       ParseTimeRange(from, to, &options.from_ns, &options.to_ns);
   if (problem.empty())
-    problem = OutputProblem(file_name, output);
+    problem = OutputProblem({file_name}, output);
   if (!problem.empty())
     return WrongUsage(command, problem);
 
@@ -122,11 +104,9 @@ slice has to say, and the slowest ones.
   const std::string page =
       MakePage(reader, options, /*is_damaged=*/!ok,
                TaskPageRows(tasks, reader.tracks(), rows), &rows);
-  if (output == "-") {
-    fwrite(page.data(), 1, page.size(), stdout);
-    return program::FlushStandardOutput(kProgram) && ok ? kSuccess : kFailure;
-  }
-  return WriteFile(output, page) && ok ? kSuccess : kFailure;
+  OutputFile file;
+  return file.Open(output) && file.Write(page) && file.Close() && ok ? kSuccess
+                                                                     : kFailure;
 }
 
 }  // namespace pztrace

@@ -90,22 +90,27 @@ bool MergeInto(const std::string& output,
   return merger.error().empty() && merger.damaged().empty();
 }
 
-// Copies the file into the archive.
-bool ArchiveFile(const std::string& file,
-                 const std::string& path,
-                 OutputFile* archive) {
+// Sets |*size| to that of a file that can be archived. Returns false, and has
+// printed why, if it cannot.
+bool CheckForArchive(const std::string& file, uint64_t* size) {
   struct stat status;
   if (file == "-" || stat(file.c_str(), &status) != 0 ||
       !S_ISREG(status.st_mode)) {
     return Fail(file, "an archive needs a file");
   }
-  const auto size = static_cast<uint64_t>(status.st_size);
-  if (size > kMaxArchivedBytes)
+  *size = static_cast<uint64_t>(status.st_size);
+  if (*size > kMaxArchivedBytes)
     return Fail(file, "an archive takes files of up to 8 GiB");
   // Says if it is no trace.
   TraceInput input;
-  if (!input.Open(file, "merge"))
-    return false;
+  return input.Open(file, "merge");
+}
+
+// Copies the file into the archive.
+bool ArchiveFile(const std::string& file,
+                 uint64_t size,
+                 const std::string& path,
+                 OutputFile* archive) {
   const program::ScopedFile bytes = program::OpenFile(kProgram, file);
   if (!bytes || !archive->Write(ArchiveHeader(path, size)))
     return false;
@@ -126,7 +131,10 @@ bool ArchiveInto(const std::string& output,
                  const std::vector<std::string>& hosts,
                  const std::vector<std::string>& files) {
   std::vector<ArchivedTrace> traces;
+  std::vector<uint64_t> sizes(files.size());
   for (size_t i = 0; i < files.size(); ++i) {
+    if (!CheckForArchive(files[i], &sizes[i]))
+      return false;
     traces.push_back(
         {hosts[i], hosts[i] + "-" + std::to_string(i + 1) + ".pftrace"});
   }
@@ -140,7 +148,7 @@ bool ArchiveInto(const std::string& output,
     return false;
   }
   for (size_t i = 0; i < files.size(); ++i) {
-    if (!ArchiveFile(files[i], traces[i].path, &archive))
+    if (!ArchiveFile(files[i], sizes[i], traces[i].path, &archive))
       return false;
   }
   return archive.Write(ArchiveEnd()) && archive.Close();
@@ -184,11 +192,9 @@ or an archive of traces of several hosts, for Perfetto 58 or later:
   }
   if (!hosts.empty() && hosts.size() != files.size())
     return WrongUsage(command, "for an archive, each trace is HOST=TRACE");
-  for (const std::string& file : files) {
-    const std::string problem = OutputProblem(file, output);
-    if (!problem.empty())
-      return WrongUsage(command, problem);
-  }
+  const std::string problem = OutputProblem(files, output);
+  if (!problem.empty())
+    return WrongUsage(command, problem);
   const bool ok = hosts.empty() ? MergeInto(output, files)
                                 : ArchiveInto(output, hosts, files);
   return ok ? kSuccess : kFailure;

@@ -3,64 +3,57 @@
 #ifndef SRC_PZTRACE_OUTPUT_FILE_H_
 #define SRC_PZTRACE_OUTPUT_FILE_H_
 
-#include <errno.h>
 #include <stdio.h>
-#include <string.h>
-#include <sys/stat.h>
 
 #include <string>
 #include <string_view>
-
-#include "src/program/io.h"
-#include "src/pztrace/program_name.h"
+#include <vector>
 
 namespace pztrace {
 
-// The file that a trace is written to. Its functions print why they fail.
+// All outputs of pztrace are opened here, so that one rule holds for them: no
+// output takes the place of a file that is read, that is being written as an
+// output, or that is the memory of a flight recorder.
+
+// Opens |path| to be written, with |flags| of open(2) besides, and changes
+// nothing in it. Locks it until it is closed. Returns -1, and says why, if it
+// cannot be opened or must not be an output.
+int OpenOutput(const std::string& path, int flags, std::string* error);
+// Removes what is in the file that OpenOutput() has opened. A pipe or a device
+// stays as it is. Returns false, and sets errno, on failure.
+bool EmptyOutput(int fd);
+// Locks the standard output, if it is a file, as OpenOutput() does.
+void LockStandardOutput();
+
+// Returns why |output| must not be an output while |inputs| are read, before
+// anything is done; otherwise an empty string. "-" is a standard stream.
+std::string OutputProblem(const std::vector<std::string>& inputs,
+                          const std::string& output);
+
+// The file that a trace, a table or a page is written to. Its functions print
+// why they fail.
 class OutputFile {
  public:
+  OutputFile() = default;
   ~OutputFile() { Close(); }
 
-  // Opens |path|; "-" is the standard output.
-  bool Open(const std::string& path) {
-    name_ = path == "-" ? "<stdout>" : path;
-    file_ = path == "-" ? stdout : fopen(path.c_str(), "wb");
-    return file_ != nullptr || Fail();
-  }
-  bool Write(std::string_view bytes) {
-    return fwrite(bytes.data(), 1, bytes.size(), file_) == bytes.size() ||
-           Fail();
-  }
-  bool Close() {
-    FILE* const file = file_;
-    file_ = nullptr;
-    if (file == nullptr)
-      return true;
-    return (file == stdout ? fflush(file) : fclose(file)) == 0 || Fail();
-  }
+  OutputFile(const OutputFile&) = delete;
+  OutputFile& operator=(const OutputFile&) = delete;
+
+  // Opens |path|, and empties it; "-" is the standard output.
+  bool Open(const std::string& path);
+  bool Write(std::string_view bytes);
+  bool Close();
+
+  // Returns null if it is not open.
+  FILE* stream() const { return file_; }
 
  private:
-  bool Fail() const {
-    program::PrintError(kProgram, "%s: %s", name_.c_str(), strerror(errno));
-    return false;
-  }
+  bool Fail() const;
 
   std::string name_;
   FILE* file_ = nullptr;
 };
-
-// Returns why |output| cannot be written while |input| is read: it is the same
-// file. Otherwise an empty string. "-" is no file.
-inline std::string OutputProblem(const std::string& input,
-                                 const std::string& output) {
-  struct stat read;
-  struct stat written;
-  const bool is_same = output != "-" && stat(input.c_str(), &read) == 0 &&
-                       stat(output.c_str(), &written) == 0 &&
-                       read.st_dev == written.st_dev &&
-                       read.st_ino == written.st_ino;
-  return is_same ? "the output cannot replace what is read" : "";
-}
 
 }  // namespace pztrace
 

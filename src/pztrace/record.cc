@@ -77,7 +77,9 @@ std::string SocketFor(const RecordOptions& options,
                                  : ProducerSocket(folder, getpid());
 }
 
-// Starts the command, or tells the user how programs find the session.
+// Starts the command, or tells the user how programs find the session. So far,
+// nothing that was there has changed, because a command that cannot be run
+// records nothing.
 bool InviteProducers(const RecordOptions& options,
                      bool output_is_trace,
                      const IgnoredSignals& ignored,
@@ -106,6 +108,13 @@ void RecordUntilEnd(const RecordOptions& options,
     session->RunOnce(wait_ms);
     session->problems()->CheckHost();
   }
+}
+
+// Ends the command, because its recording cannot begin. Returns false.
+bool StopCommand(RecordingSession* session) {
+  session->command()->Signal(SIGKILL);
+  session->command()->Finish();
+  return false;
 }
 
 template <typename Run>
@@ -186,7 +195,6 @@ bool RecordToFile(const RecordOptions& options,
   RecordingSession session(socket);
   if (!session.Start(options.config))
     return false;
-  // The file is opened only when there is something to write to it.
   RecordingSink sink(&session, options.config.write_period_ms, options.rotation,
                      options.compression);
   if (!options.strings.are_empty())
@@ -200,6 +208,8 @@ bool RecordToFile(const RecordOptions& options,
                        &session)) {
     return false;
   }
+  if (!sink.Begin())
+    return StopCommand(&session);
   const auto run = [&sink] { return sink.Run(); };
   RecordUntilEnd(options, interrupts, run,
                  RecordingStatus([&sink] { return sink.Stats(); }), &session);

@@ -46,9 +46,13 @@ class RecordingSink {
   // not possible.
   bool Watch(const WatchedRules& rules);
   // Opens the file |path|, "-" for the standard output, and the sockets of
-  // statistics and snapshots in |folder|. Returns false, and has printed why,
-  // if that is not possible.
+  // statistics and snapshots in |folder|. Returns false,
+  // and has printed why, if that is not possible. Nothing that is there changes
+  // before Begin().
   bool Open(const std::string& path, const std::string& folder);
+  // Empties the file. Returns false, and has printed why, if it cannot. Call it
+  // before the host runs.
+  bool Begin() { return output_.Begin(); }
   // To be called between two calls of the host. Stops the session if it cannot
   // go on. Returns how many milliseconds the host may wait, UINT32_MAX for any
   // time.

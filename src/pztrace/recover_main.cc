@@ -69,7 +69,8 @@ int RecoverMain(int argc, char** argv) {
         &strings.hashed}}};
   if (const auto exit_code = program::Parse(command, argc, argv))
     return *exit_code;
-  const std::string problem = OutputProblem(file_name, output);
+  const std::string problem =
+      output.empty() ? "" : OutputProblem({file_name}, output);
   if (!problem.empty())
     return WrongUsage(command, problem);
   std::optional<StringFilter> filter;
@@ -82,7 +83,7 @@ int RecoverMain(int argc, char** argv) {
   if (!input.Open(file_name))
     return kFailure;
   TraceFile trace;
-  if (!output.empty() && !trace.Open(output))
+  if (!output.empty() && !(trace.Open(output) && trace.Begin()))
     return kFailure;
   OpenEvents open_events;
   std::string filtered;

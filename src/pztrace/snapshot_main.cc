@@ -37,7 +37,7 @@ bool WriteSnapshot(const std::string& socket, const std::string& path) {
   bool is_open = false;
   bool is_refused = false;
   const auto write = [&](const uint8_t* data, size_t size) {
-    is_open = is_open || output.Open(path, Rotation());
+    is_open = is_open || (output.Open(path, Rotation()) && output.Begin());
     is_refused = !is_open || !output.Write(data, size);
     while (!is_refused && output.has_kept())
       is_refused = !output.WriteKept();

@@ -20,6 +20,7 @@
 #include "src/program/text.h"
 #include "src/pztrace/commands.h"
 #include "src/pztrace/database.h"
+#include "src/pztrace/output_file.h"
 #include "src/pztrace/program_name.h"
 #include "src/pztrace/shown_name.h"
 #include "src/pztrace/trace_database.h"
@@ -275,6 +276,9 @@ args and so on. "select sql from sqlite_schema" prints them all.
     if (!format)
       return WrongUsage(command, why);
   }
+  const std::string problem = OutputProblem({file}, "-");
+  if (!problem.empty())
+    return WrongUsage(command, problem);
   bool is_whole = true;
   const auto database = DatabaseOf(file, &is_whole);
   if (!database)

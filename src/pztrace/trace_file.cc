@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <poll.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -15,11 +16,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "protozero/proto_decoder.h"
 #include "src/program/io.h"
 #include "src/pztrace/completeness.h"
+#include "src/pztrace/output_file.h"
 #include "src/pztrace/program_name.h"
 #include "src/tracing/shared_memory/out_of_memory.h"
 
@@ -44,6 +47,13 @@ int OpenOnce(int fd, mode_t mode) {
   return open(path.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 }
 
+// Returns the path without links, or an empty one if there is no such file.
+std::string RealPath(const std::string& path) {
+  const std::unique_ptr<char, decltype(&free)> real(
+      realpath(path.c_str(), nullptr), &free);
+  return real != nullptr ? real.get() : "";
+}
+
 bool IsFifo(const std::string& path) {
   struct stat status;
   return stat(path.c_str(), &status) == 0 && S_ISFIFO(status.st_mode);
@@ -52,6 +62,8 @@ bool IsFifo(const std::string& path) {
 }  // namespace
 
 TraceFile::~TraceFile() {
+  if (!unused_path_.empty())
+    unlink(unused_path_.c_str());
   if (fd_ > STDERR_FILENO)
     close(fd_);
 }
@@ -60,18 +72,26 @@ bool TraceFile::Open(const std::string& path) {
   is_standard_ = path == "-";
   is_own_ = !is_standard_;
   name_ = is_standard_ ? "<stdout>" : path;
-  fd_ = is_standard_ ? STDOUT_FILENO
-                     : open(path.c_str(),
-                            O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK |
-                                O_NOCTTY | O_CLOEXEC,
-                            0666);
-  if (fd_ < 0 && errno == ENXIO && IsFifo(path))
-    return true;
   struct stat status;
-  if (fd_ < 0 || fstat(fd_, &status) != 0) {
-    Fail(strerror(errno));
+  const bool is_new = !is_standard_ && stat(path.c_str(), &status) != 0;
+  std::string error;
+  if (is_standard_) {
+    fd_ = STDOUT_FILENO;
+    error = OutputProblem({}, path);
+    LockStandardOutput();
+  } else {
+    fd_ = OpenOutput(path, O_NONBLOCK, &error);
+    if (fd_ < 0 && errno == ENXIO && IsFifo(path))
+      return true;
+  }
+  if (error.empty() && fstat(fd_, &status) != 0)
+    error = strerror(errno);
+  if (!error.empty()) {
+    Fail(error.c_str());
     return false;
   }
+  if (is_new)
+    unused_path_ = RealPath(path);
   mode_ = status.st_mode;
   has_name_ = status.st_nlink != 0;
   const int own_fd = is_standard_ ? OpenOnce(fd_, mode_) : -1;
@@ -80,6 +100,14 @@ bool TraceFile::Open(const std::string& path) {
     is_own_ = true;
   }
   return true;
+}
+
+bool TraceFile::Begin() {
+  unused_path_.clear();
+  if (is_standard_ || fd_ < 0 || EmptyOutput(fd_))
+    return true;
+  Fail(strerror(errno));
+  return false;
 }
 
 bool TraceFile::OpenFifo() {

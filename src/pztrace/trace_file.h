@@ -38,8 +38,13 @@ class TraceFile {
   TraceFile& operator=(const TraceFile&) = delete;
 
   // Opens |path|; "-" is the standard output. A FIFO may have no reader yet.
-  // Returns false, and has printed why, if it cannot be opened.
+  // What is in a file stays there; a file that is made here is removed again
+  // unless Begin() follows. Returns false, and has printed why, if it cannot be
+  // opened or must not be an output.
   bool Open(const std::string& path);
+  // Empties the file. Returns false, and has printed why, if it cannot. Call it
+  // once, before anything is written.
+  bool Begin();
   // Writes |data|, which is whole packets. Returns false, and has printed why,
   // if they cannot be written, now or since an earlier call; then they are
   // counted as lost.
@@ -111,6 +116,8 @@ class TraceFile {
   // each record is a packet.
   std::deque<uint64_t> packets_of_records_;
   std::string name_;
+  // The path of a file that was made for a recording which has not begun.
+  std::string unused_path_;
   int fd_ = -1;  // -1 also for a FIFO without a reader.
   mode_t mode_ = 0;
   bool is_standard_ = false;

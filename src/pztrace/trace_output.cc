@@ -113,7 +113,7 @@ bool TraceOutput::Add() {
 }
 
 bool TraceOutput::BeginNext() {
-  if (!Add())
+  if (!Add() || !Begin())
     return false;
   pinned_ = std::exchange(active_, {});
   return true;

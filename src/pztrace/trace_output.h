@@ -68,8 +68,11 @@ class TraceOutput {
 
   // These functions print what is wrong when they return false.
 
-  // Opens |path|. "-" is the standard output, if |rotation| is off.
+  // Opens |path|. "-" is the standard output, if |rotation| is off. Changes
+  // nothing that is there.
   bool Open(const std::string& path, const Rotation& rotation);
+  // Empties the file, so that packets can be written to it.
+  bool Begin() { return files_.back()->file.Begin(); }
   // Writes |data|, which is whole packets. They are counted as lost if it
   // returns false.
   bool Write(const uint8_t* data, size_t size);

@@ -39,7 +39,8 @@ uint32_t TriggeredFiles::Run() {
     output_.emplace(compression_);
     output_->SetFilter(filter_);
     // With a rotation, the output puts the time into the name. It has one file.
-    if (!output_->Open(path_, Rotation{0, UINT32_MAX, 0})) {
+    if (!output_->Open(path_, Rotation{0, UINT32_MAX, 0}) ||
+        !output_->Begin()) {
       Finish(false);
       return UINT32_MAX;
     }

@@ -512,8 +512,8 @@ class StatTest(PztraceTest):
 
   def test_which_one(self):
     for number in range(2):
-      process = self.start('record', '-o', self.trace, '--socket',
-                           self.folder / str(number))
+      process = self.start('record', '-o', self.folder / ('trace%d' % number),
+                           '--socket', self.folder / str(number))
       process.stderr.readline()
     code, _, error = self.run_pztrace('stat')
     self.assertEqual(code, 1)

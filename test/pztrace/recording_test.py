@@ -101,6 +101,44 @@ class RecordingTest(PztraceTest):
 
 class FileTest(RecordingTest):
 
+  def content(self):
+    """What is in the folder, but for sockets."""
+    return {path.relative_to(self.folder): path.read_bytes()
+            for path in self.folder.rglob('*') if path.is_file()}
+
+  def test_nothing_is_replaced_if_a_recording_cannot_begin(self):
+    old = b'of yesterday'
+    config = self.folder / 'config'
+    config.write_text('buffers { size_kb: 4096 } data_sources { config { name: "a" } }')
+    text = self.folder / 'text'
+    text.write_text('no program')
+    text.chmod(0o755)
+    link = self.folder / 'link'
+    link.symlink_to(self.trace)
+    dangling = self.folder / 'dangling'
+    dangling.symlink_to(self.folder / 'nowhere')
+    self.trace.write_bytes(old)
+    before = self.content()
+    for options in (), ('--ring', '1M'), ('--config', config), ('--on-trigger', 'a'), (
+        '--when', 'slice a > 1s'), ('--rotate', '1s'):
+      for output in self.trace, link, dangling, self.folder / 'new':
+        for command in 'no such', self.folder, text, config:
+          with self.subTest(options=options, output=output, command=command):
+            code, _, error = self.run_pztrace('record', '-o', output, *options, '--', command)
+            self.assertEqual(code, 1)
+            self.assertIn('%s: ' % command, error)
+            self.assertEqual(self.content(), before)
+            self.assertTrue(dangling.is_symlink())
+    # The sockets are there already, or cannot be.
+    with socket.socket(socket.AF_UNIX) as taken:
+      taken.bind('%s/taken' % self.folder)
+      taken.listen()
+      for options in ('--socket', self.folder / 'taken'), ('--socket', '/no/such/folder/s'), (
+          '--config', text), ('--when', 'slice'), ('--size', '0'):
+        code, _, error = self.run_pztrace('record', '-o', self.trace, *options, '--', 'true')
+        self.assertNotEqual(code, 0, options)
+        self.assertEqual(self.content(), before)
+
   def test_programs_that_do_not_answer_are_named(self):
     recorder = self.start('record', '-o', self.trace, '--', 'sh', '-c',
                           'echo $PERFETTO_PRODUCER_SOCK_NAME; read line; true')
