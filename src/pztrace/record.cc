@@ -242,6 +242,10 @@ bool RecordFlights(const RecordOptions& options,
   const Interrupts interrupts(session.host());
   if (!InviteProducers(options, /*output_is_trace=*/false, ignored, &session))
     return false;
+  if (!flights.Begin(&error)) {
+    PrintError(kProgram, "%s", error.c_str());
+    return StopCommand(&session);
+  }
   const auto run = [] { return UINT32_MAX; };
   RecordUntilEnd(options, interrupts, run,
                  RecordingStatus([&servers] { return servers.Stats(); }),

@@ -153,6 +153,21 @@ class FlightRecorderTest(PztraceTest):
     self.recover(folder)
     return set().union(*self.lines().values())
 
+  def test_nothing_is_replaced_if_the_command_cannot_run(self):
+    for line in 'first', 'second':
+      recorder = self.start_recorder()
+      program = self.start_program('server')
+      self.write_until(program, line, 'traced\n')
+      self.kill(recorder, program)
+    entries = sorted(self.folder.rglob('*'))
+    for _ in range(2):
+      code, _, error = self.run_pztrace('record', '--flight-recorder', self.flights, '--',
+                                        'no such')
+      self.assertEqual((code, error), (1, 'pztrace: no such: No such file or directory\n'))
+    self.assertEqual(sorted(self.folder.rglob('*')), entries)
+    self.assertEqual(self.lines_of(self.flights), {'second'})
+    self.assertEqual(self.lines_of(self.last()), {'first'})
+
   def test_only_silent_programs_are_named(self):
     # The shell ends before the programs that it has started.
     for options, lines, problem in (

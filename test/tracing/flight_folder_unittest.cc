@@ -69,6 +69,7 @@ class FlightFolderTest : public test::IpcTest {
     std::string error;
     EXPECT_TRUE(folder->Open(path_, num_files * kFileSize, num_files, &error))
         << error;
+    EXPECT_TRUE(folder->Begin(&error)) << error;
     return folder;
   }
   std::string WhyNoFolder() {
@@ -164,6 +165,19 @@ TEST_F(FlightFolderTest, FolderOfTheRunBeforeIsKept) {
   EXPECT_EQ(Files(".last"), Names{"00000001-1000-2.flight"});
 }
 
+TEST_F(FlightFolderTest, NothingIsReplacedBeforeItBegins) {
+  Take(Open(2).get(), 1);
+  Take(Open(2).get(), 2);
+  for (int i = 0; i < 2; ++i) {
+    FlightFolder folder;
+    std::string error;
+    EXPECT_TRUE(folder.Open(path_, kFileSize, 1, &error)) << error;
+  }
+  EXPECT_EQ(Files(".last"), Names{"00000001-1000-1.flight"});
+  EXPECT_EQ(Files(), Names{"00000001-1000-2.flight"});
+  EXPECT_FALSE(Exists(".new." + std::to_string(getpid())));
+}
+
 TEST_F(FlightFolderTest, FoldersOfOthersAreLeftAlone) {
   // An empty one, which a unit of systemd may have, is used.
   mkdir(path_.c_str(), 0700);
@@ -172,8 +186,17 @@ TEST_F(FlightFolderTest, FoldersOfOthersAreLeftAlone) {
   folder.reset();
   mkdir((path_ + ".last").c_str(), 0700);
   fclose(fopen((path_ + ".last/mine").c_str(), "w"));
+  fclose(fopen((path_ + ".last/recorder").c_str(), "w"));
   EXPECT_EQ(WhyNoFolder(), path_ + ".last: Directory not empty");
+  EXPECT_TRUE(Exists(".last/recorder"));
   EXPECT_TRUE(Exists("/recorder"));
+  std::filesystem::rename(path_, path_ + ".moved");
+  std::filesystem::create_symlink(path_ + ".nowhere", path_);
+  std::filesystem::remove(path_ + ".last/mine");
+  EXPECT_EQ(WhyNoFolder(), path_ + ": there is something else of that name");
+  EXPECT_TRUE(Exists(".last/recorder"));
+  std::filesystem::remove(path_);
+  std::filesystem::rename(path_ + ".moved", path_);
   std::filesystem::remove(path_ + "/recorder");
   fclose(fopen((path_ + "/mine").c_str(), "w"));
   EXPECT_EQ(WhyNoFolder(), path_ + ": there is something else of that name");

@@ -100,6 +100,56 @@ bool RemoveFlightFolder(int parent, const std::string& name) {
   return unlinkat(parent, name.c_str(), AT_REMOVEDIR) == 0;
 }
 
+// Returns whether a folder has anything but what FlightFolder makes.
+bool HasOthers(ScopedFd folder) {
+  bool has_others = false;
+  ForEachEntry(std::move(folder), [&has_others](const std::string& name) {
+    has_others |= name != "." && name != ".." && !IsOwnName(name);
+  });
+  return has_others;
+}
+
+bool IsEmptyFolder(ScopedFd folder) {
+  // It has itself and its parent.
+  size_t num_entries = 0;
+  ForEachEntry(std::move(folder),
+               [&num_entries](const std::string&) { ++num_entries; });
+  return num_entries <= 2;
+}
+
+// Returns whether a new folder may take the place of the one in |parent| that
+// is called |name|, and puts the lock of its recorder into |recorder|. |path|
+// is its path.
+bool MayReplace(int parent,
+                const std::string& name,
+                const std::string& path,
+                ScopedFd* recorder,
+                std::string* error) {
+  ScopedFd folder = OpenFolderIn(parent, name);
+  if (!folder.is_valid() && errno == ENOENT)
+    return true;
+  if (folder.is_valid() && IsEmptyFolder(OpenFolderIn(parent, name)))
+    return true;
+  if (folder.is_valid())
+    *recorder = LockRecorder(folder.get());
+  if (!recorder->is_valid()) {
+    *error = path + (errno == EWOULDBLOCK
+                         ? ": another recorder has it"
+                         : ": there is something else of that name");
+    return false;
+  }
+  // Begin() removes it, and must not fail halfway.
+  const std::string last = LastFlightName(name, 0);
+  struct stat status;
+  if (fstatat(parent, last.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+      status.st_uid == geteuid() && S_ISDIR(status.st_mode) &&
+      HasOthers(OpenFolderIn(parent, last))) {
+    errno = ENOTEMPTY;
+    return Fail(LastFlightName(path, 0), error);
+  }
+  return true;
+}
+
 // Makes way for a new folder. |path| is the one in |parent| of that |name|.
 bool KeepLastFolder(int parent,
                     const std::string& name,
@@ -107,15 +157,9 @@ bool KeepLastFolder(int parent,
                     std::string* error) {
   if (unlinkat(parent, name.c_str(), AT_REMOVEDIR) == 0 || errno == ENOENT)
     return true;
-  const ScopedFd folder = OpenFolderIn(parent, name);
-  const ScopedFd recorder =
-      folder.is_valid() ? LockRecorder(folder.get()) : ScopedFd();
-  if (!recorder.is_valid()) {
-    *error = path + (errno == EWOULDBLOCK
-                         ? ": another recorder has it"
-                         : ": there is something else of that name");
+  ScopedFd recorder;
+  if (!MayReplace(parent, name, path, &recorder, error))
     return false;
-  }
   for (int i = 0; i < kMaxLastFlightNames; ++i) {
     const std::string last = LastFlightName(name, i);
     if (RemoveFlightFolder(parent, last)) {
@@ -160,6 +204,10 @@ class FlightFolder::FileInUse final : public SharedMemory {
 FlightFolder::~FlightFolder() {
   for (const Spare& spare : spares_)
     unlinkat(folder_.get(), spare.name.c_str(), 0);
+  if (!new_name_.empty()) {
+    recorder_.reset();
+    RemoveFlightFolder(parent_.get(), new_name_);
+  }
 }
 
 bool FlightFolder::Open(const std::string& wanted_path,
@@ -173,39 +221,39 @@ bool FlightFolder::Open(const std::string& wanted_path,
   file_size_ = size / num_files;
   left_.reserve(num_files);
   path_ = path;
-  const ScopedFd parent(
+  name_ = path.substr(path.rfind('/') + 1);
+  parent_.Reset(
       open(FolderOf(path).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  if (!parent.is_valid())
+  if (!parent_.is_valid())
     return Fail(path, error);
-  const std::string name = path.substr(path.rfind('/') + 1);
   // Nobody sees a folder that is not complete, and the one that is there stays
   // if there is no room for another one.
-  std::string new_name;
-  if (!MakeNewFolder(parent.get(), name, &new_name))
-    return Fail(NewFlightName(path, 0), error);
-  if (MakeFiles(error) && KeepLastFolder(parent.get(), name, path, error)) {
-    if (renameat(parent.get(), new_name.c_str(), parent.get(), name.c_str()) ==
-        0) {
-      return true;
-    }
-    Fail(path, error);
+  ScopedFd recorder;
+  return (MakeNewFolder() || Fail(NewFlightName(path, 0), error)) &&
+         MakeFiles(error) &&
+         MayReplace(parent_.get(), name_, path, &recorder, error);
+}
+
+bool FlightFolder::Begin(std::string* error) {
+  if (!KeepLastFolder(parent_.get(), name_, path_, error))
+    return false;
+  if (renameat(parent_.get(), new_name_.c_str(), parent_.get(),
+               name_.c_str()) != 0) {
+    return Fail(path_, error);
   }
-  spares_.clear();
-  recorder_.reset();
-  RemoveFlightFolder(parent.get(), new_name);
-  return false;
+  new_name_.clear();
+  return true;
 }
 
 // Makes and opens an empty folder. Returns false, and sets errno, on failure.
-bool FlightFolder::MakeNewFolder(int parent,
-                                 const std::string& name,
-                                 std::string* new_name) {
+bool FlightFolder::MakeNewFolder() {
   for (int i = 0; i < kMaxNewFlightNames; ++i) {
-    *new_name = NewFlightName(name, i);
+    const std::string name = NewFlightName(name_, i);
     // A recorder that was killed here may have had the same number.
-    RemoveFlightFolder(parent, *new_name);
-    if (mkdirat(parent, new_name->c_str(), 0700) == 0) {
-      folder_ = OpenFolderIn(parent, *new_name);
+    RemoveFlightFolder(parent_.get(), name);
+    if (mkdirat(parent_.get(), name.c_str(), 0700) == 0) {
+      new_name_ = name;
+      folder_ = OpenFolderIn(parent_.get(), name);
       return folder_.is_valid();
     }
     if (errno != EEXIST)

@@ -45,18 +45,20 @@ class FlightFolder final : public FlightSource {
   FlightFolder(const FlightFolder&) = delete;
   FlightFolder& operator=(const FlightFolder&) = delete;
 
-  // Makes the folder |path|, with room for |num_files| programs in |size|
+  // Makes a folder for |path|, with room for |num_files| programs in |size|
   // bytes. All of the room is taken now, so that a full disk is an error here.
-  // A folder that is there is kept as |path|.last; one that was kept before is
-  // replaced. In a folder of several users, another one may have taken that
-  // name: then it is kept as |path|.last.1, or so on up to 9. Only this user
-  // can enter it. Returns false on failure, with the reason in |error|. May
-  // throw std::bad_alloc. Call it once. REQUIRES: |size| / |num_files| is at
-  // least kMinFileSize.
+  // Only this user can enter it. Changes nothing that is there: Begin() has to
+  // follow. Returns false on failure, with the reason in |error|. May throw
+  // std::bad_alloc. Call it once. REQUIRES: |size| / |num_files| is at least kMinFileSize.
   bool Open(const std::string& path,
             size_t size,
             size_t num_files,
             std::string* error);
+  // Gives the folder its name. A folder that is there is kept as |path|.last;
+  // one that was kept before is replaced. In a folder of several users, another
+  // one may have taken that name: then it is kept as |path|.last.1, or so on up
+  // to 9. Returns false on failure, with the reason in |error|. REQUIRES: nothing has been taken.
+  bool Begin(std::string* error);
 
   // FlightSource:
   std::unique_ptr<SharedMemory> Take(const PeerIdentity& producer,
@@ -81,15 +83,18 @@ class FlightFolder final : public FlightSource {
     std::unique_ptr<SharedMemoryFile> file;
   };
 
-  bool MakeNewFolder(int parent,
-                     const std::string& name,
-                     std::string* new_name);
+  bool MakeNewFolder();
   // Return false, with the reason in |error|, on failure.
   bool MakeFiles(std::string* error);
   bool AddSpare(std::string* error);
   bool RemoveLeftFile(const PeerIdentity& newcomer, std::string* error);
 
   std::string path_;
+  // The open parent, and the last part of the path.
+  ScopedFd parent_;
+  std::string name_;
+  // The name of the folder before Begin(); otherwise empty.
+  std::string new_name_;
   // The open folder: whatever becomes of its name, files are made in it.
   ScopedFd folder_;
   size_t num_files_ = 0;
