@@ -23,8 +23,8 @@ class FlightServers {
   FlightServers(RecordingSession* session,
                 const protozero::FlightFolder* flights);
 
-  // Opens the sockets in |folder|. Returns false, and says why, if it cannot
-  // have them. REQUIRES: |flights| is open.
+  // Opens the sockets in |folder|. Returns false, and
+  // says why, if it cannot have them. REQUIRES: |flights| is open.
   bool Start(const std::string& folder, std::string* error);
 
   // Returns the state of the session, and what programs have lost.

@@ -199,12 +199,12 @@ command failed, if the socket cannot be used, or if a recorder does not answer.
                       "are recorded elsewhere are listed without it");
   }
   std::string error;
-  const std::string folder = protozero::UserFolder(&error);
+  const std::string folder = RecorderFolder(&error);
   if (!socket.empty())
     socket = AbsolutePath(socket, &error);
   else if (!folder.empty())
     socket = ProducerSocket(folder, getpid());
-  if (folder.empty() || socket.empty()) {
+  if (socket.empty()) {
     PrintError(kProgram, "%s", error.c_str());
     return kFailure;
   }

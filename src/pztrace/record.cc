@@ -77,6 +77,29 @@ std::string SocketFor(const RecordOptions& options,
                                  : ProducerSocket(folder, getpid());
 }
 
+// Returns what helps if there can be no socket for producers.
+const char* RemedyFor(const RecordOptions& options) {
+  return options.socket.empty()
+             ? "; set XDG_RUNTIME_DIR to another folder, or give --socket"
+             : "";
+}
+
+// Tells the user of a problem with the user's folder. Returns whether the
+// recording can go on: if producers connect elsewhere, only other commands need
+// the folder.
+bool CanBeHidden(const RecordOptions& options, const std::string& problem) {
+  if (options.socket.empty()) {
+    PrintError(kProgram, "%s; --socket needs no such folder", problem.c_str());
+    return false;
+  }
+  PrintError(
+      kProgram,
+      "`pztrace stat`, `list`, `snapshot` and `trigger` do not find this "
+      "recording: %s",
+      problem.c_str());
+  return true;
+}
+
 // Starts the command, or tells the user how programs find the session. So far,
 // nothing that was there has changed, because a command that cannot be run
 // records nothing.
@@ -193,7 +216,7 @@ bool RecordToFile(const RecordOptions& options,
   // A file that takes no more is an error to report, not a reason to die.
   const IgnoredSignals ignored;
   RecordingSession session(socket);
-  if (!session.Start(options.config))
+  if (!session.Start(options.config, RemedyFor(options)))
     return false;
   RecordingSink sink(&session, options.config.write_period_ms, options.rotation,
                      options.compression);
@@ -201,8 +224,13 @@ bool RecordToFile(const RecordOptions& options,
     sink.FilterStrings(options.strings);
   if (!options.watched.rules.empty() && !sink.Watch(options.watched))
     return false;
-  if (!sink.Open(options.output, folder))
+  if (!sink.Open(options.output))
     return false;
+  std::string error;
+  if (!folder.empty() && !sink.Serve(folder, &error) &&
+      !CanBeHidden(options, error)) {
+    return false;
+  }
   const Interrupts interrupts(session.host());
   if (!InviteProducers(options, sink.output().is_standard_output(), ignored,
                        &session)) {
@@ -228,15 +256,18 @@ bool RecordFlights(const RecordOptions& options,
   const IgnoredSignals ignored;
   protozero::FlightFolder flights;
   RecordingSession session(socket, &flights);
-  if (!session.Start(options.config))
+  if (!session.Start(options.config, RemedyFor(options)))
     return false;
   // The folder of another recorder stays if that is running.
   std::string error;
   FlightServers servers(&session, &flights);
   if (!flights.Open(options.flight_folder, options.flight_bytes,
-                    options.flight_programs, &error) ||
-      !servers.Start(folder, &error)) {
+                    options.flight_programs, &error)) {
     PrintError(kProgram, "%s", error.c_str());
+    return false;
+  }
+  if (!folder.empty() && !servers.Start(folder, &error) &&
+      !CanBeHidden(options, error)) {
     return false;
   }
   const Interrupts interrupts(session.host());
@@ -266,9 +297,11 @@ bool RecordFlights(const RecordOptions& options,
 
 bool Record(const RecordOptions& options) {
   std::string error;
-  const std::string folder = protozero::UserFolder(&error);
+  const std::string folder = RecorderFolder(&error);
+  if (folder.empty() && !CanBeHidden(options, error))
+    return false;
   const std::string socket = SocketFor(options, folder, &error);
-  if (folder.empty() || socket.empty()) {
+  if (socket.empty()) {
     PrintError(kProgram, "%s", error.c_str());
     return false;
   }

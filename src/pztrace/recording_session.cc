@@ -29,14 +29,15 @@ RecordingSession::RecordingSession(const std::string& socket,
                                    protozero::FlightSource* flight_source)
     : problems_(&host_), host_(&service_, OptionsFor(socket, flight_source)) {}
 
-bool RecordingSession::Start(protozero::TraceConfig config) {
+bool RecordingSession::Start(protozero::TraceConfig config,
+                             const char* remedy) {
   std::string error;
   if (!host_.Listen(&error)) {
     PrintError(kProgram, "%s%s", error.c_str(),
                errno == EADDRINUSE
                    ? "; another recording has it (`pztrace stat` shows it): "
                      "end it, or give --socket"
-                   : "");
+                   : remedy);
     return false;
   }
   service_.SetDataSourceObserver(

@@ -32,8 +32,9 @@ class RecordingSession : private protozero::TracingService::Consumer {
   RecordingSession& operator=(const RecordingSession&) = delete;
 
   // Lets producers connect, and records what they trace in the buffers of
-  // |config|. Returns false, and has printed why, if that is not possible.
-  bool Start(protozero::TraceConfig config);
+  // |config|. Returns false, and has printed why, if that is not possible;
+  // |remedy| ends the message if there can be no socket.
+  bool Start(protozero::TraceConfig config, const char* remedy);
   // Starts the command, see Command::Start(). REQUIRES: Start() has returned
   // true.
   bool StartCommand(const std::vector<std::string>& words,

@@ -7,8 +7,6 @@
 #include <algorithm>
 #include <string>
 
-#include "src/program/io.h"
-#include "src/pztrace/program_name.h"
 #include "src/pztrace/runtime_folder.h"
 
 namespace pztrace {
@@ -49,17 +47,17 @@ bool RecordingSink::Watch(const WatchedRules& rules) {
   return watcher_->Start(session_->id());
 }
 
-bool RecordingSink::Open(const std::string& path, const std::string& folder) {
-  if (!output_.Open(path, rotation_))
-    return false;
+bool RecordingSink::Open(const std::string& path) {
   triggered_.SetPath(path);
   start_ms_ = session_->service()->NowMs();
+  return output_.Open(path, rotation_);
+}
+
+bool RecordingSink::Serve(const std::string& folder, std::string* error) {
   const std::string file_so_far = period_ms_ == 0 ? "" : output_.name();
-  std::string error;
-  if (!stats_server_.Start(StatsSocket(folder, getpid()), &error) ||
+  if (!stats_server_.Start(StatsSocket(folder, getpid()), error) ||
       !snapshot_server_.Start(SnapshotSocket(folder, getpid()), file_so_far,
-                              &error)) {
-    program::PrintError(kProgram, "%s", error.c_str());
+                              error)) {
     return false;
   }
   published_ = PublishAddress(folder, session_->socket());

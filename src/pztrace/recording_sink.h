@@ -45,11 +45,13 @@ class RecordingSink {
   // the first producer connects. Returns false, and has printed why, if that is
   // not possible.
   bool Watch(const WatchedRules& rules);
-  // Opens the file |path|, "-" for the standard output, and the sockets of
-  // statistics and snapshots in |folder|. Returns false,
-  // and has printed why, if that is not possible. Nothing that is there changes
-  // before Begin().
-  bool Open(const std::string& path, const std::string& folder);
+  // Opens the file |path|, "-" for the standard output. Returns false, and has
+  // printed why, if that is not possible. Nothing that is there changes before
+  // Begin().
+  bool Open(const std::string& path);
+  // Opens the sockets of statistics and snapshots in |folder|. Returns false,
+  // and says why, if it cannot have them. REQUIRES: Open() has returned true.
+  bool Serve(const std::string& folder, std::string* error);
   // Empties the file. Returns false, and has printed why, if it cannot. Call it
   // before the host runs.
   bool Begin() { return output_.Begin(); }

@@ -40,6 +40,16 @@ void RemoveProducerSocket(const std::string& path) {
 
 }  // namespace
 
+std::string RecorderFolder(std::string* error) {
+  const std::string folder = protozero::UserFolder(error);
+  if (folder.empty()) {
+    *error +=
+        "; set XDG_RUNTIME_DIR to a folder of yours, for recorders and "
+        "programs";
+  }
+  return folder;
+}
+
 std::string AbsolutePath(const std::string& path, std::string* error) {
   if (!path.empty() && (path[0] == '/' || path[0] == '@'))
     return path;

@@ -10,8 +10,12 @@
 
 namespace pztrace {
 
-// The sockets of `pztrace record` in the folder of protozero::UserFolder(),
-// where `pztrace stat`, `list` and `snapshot` find them.
+// The sockets of `pztrace record` in the user's folder, where `pztrace stat`,
+// `list` and `snapshot` find them.
+
+// Returns protozero::UserFolder(), or an empty path, and says why and what
+// helps.
+std::string RecorderFolder(std::string* error);
 
 // Returns |path| in a form that is right in any folder. Keeps one that begins
 // with '@', which is no path. Returns an empty one, and says why, if the

@@ -19,7 +19,7 @@
 #include "src/pztrace/runtime_folder.h"
 #include "src/pztrace/session_stats.pbzero.h"
 #include "src/pztrace/shown_name.h"
-#include "src/tracing/ipc/user_folder.h"
+#include "src/pztrace/socket_server.h"
 
 namespace pztrace {
 
@@ -165,7 +165,7 @@ AskResult FetchStats(const std::string& socket,
 
 pid_t FindRecorder(pid_t wanted, std::string* folder) {
   std::string error;
-  *folder = protozero::UserFolder(&error);
+  *folder = RecorderFolder(&error);
   if (folder->empty()) {
     program::PrintError(kProgram, "%s", error.c_str());
     return 0;

@@ -60,7 +60,7 @@ all recordings of this user, and to the service that programs find.
   if (const auto exit_code = program::Parse(command, argc, argv))
     return *exit_code;
   std::string why;
-  const std::string folder = protozero::UserFolder(&why);
+  const std::string folder = RecorderFolder(&why);
   // Each is told once, however it is found.
   std::set<std::string> told;
   for (const pid_t pid : FindRecorders(folder)) {

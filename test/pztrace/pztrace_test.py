@@ -287,6 +287,43 @@ class RecordTest(PztraceTest):
     self.assertEqual([path for path in self.folder.rglob('*')
                       if path.is_socket()], [])
 
+  def test_own_socket_needs_no_folder_of_the_user(self):
+    # Others may be first to make a folder of that name, or it is read-only.
+    self.env['XDG_RUNTIME_DIR'] = str(self.folder)
+    (self.folder / ('pztrace-%d' % os.getuid())).write_bytes(b'')
+    remedy = (': not a folder that is this user\'s alone; set XDG_RUNTIME_DIR to a '
+              'folder of yours')
+    for socket in self.folder / 'here', '@pztrace-%s' % self.folder:
+      for output in ('-o', self.trace), ('--flight-recorder', self.folder / 'flights'):
+        with self.subTest(socket=socket, output=output):
+          code, _, error = self.run_pztrace('record', *output, '--socket', socket, '--',
+                                            WORKERS, '--items', 1)
+          self.assertEqual(code, 0, error)
+          self.assertIn('do not find this recording', error)
+          self.assertIn(remedy, error)
+          self.assertRegex(error, 'nothing lost|2 programs; ')
+    another = self.folder / 'another'
+    for command in ('record', '-o', another), ('stat',), ('snapshot',), ('list',):
+      with self.subTest(command):
+        code, _, error = self.run_pztrace(*command)
+        self.assertEqual(code, 1)
+        self.assertIn(remedy, error)
+    self.assertEqual(self.run_pztrace('list', '--socket', self.folder / 'here')[0], 0)
+    # Or no socket can be made in it.
+    self.env['XDG_RUNTIME_DIR'] = str(self.folder / ('long' * 50))
+    os.mkdir(self.env['XDG_RUNTIME_DIR'])
+    for output in ('-o', another), ('--flight-recorder', another):
+      code, _, error = self.run_pztrace('record', *output, '--', 'true')
+      self.assertEqual(code, 1)
+      self.assertIn('; set XDG_RUNTIME_DIR to another folder, or give --socket\n', error)
+      self.assertFalse(another.exists())
+      code, _, error = self.run_pztrace('record', *output, '--socket', self.folder / 'here',
+                                        '--', WORKERS, '--items', 1)
+      self.assertEqual(code, 0, error)
+      self.assertIn('do not find this recording', error)
+      if another.is_file():
+        another.unlink()
+
   def test_own_socket(self):
     socket = self.folder / 'here'
     code, output, error = self.run_pztrace(
