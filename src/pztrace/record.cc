@@ -100,18 +100,27 @@ bool CanBeHidden(const RecordOptions& options, const std::string& problem) {
   return true;
 }
 
-// Starts the command, or tells the user how programs find the session. So far,
-// nothing that was there has changed, because a command that cannot be run
-// records nothing.
+// Starts the command, or tells the user how programs find the session. Calls
+// |begin| when the command runs, which replaces what was there, and returns
+// false if it cannot: a command that cannot be run changes nothing.
+template <typename Begin>
 bool InviteProducers(const RecordOptions& options,
                      bool output_is_trace,
                      const IgnoredSignals& ignored,
+                     Begin begin,
                      RecordingSession* session) {
-  if (!options.command.empty()) {
-    return session->StartCommand(options.command, output_is_trace,
-                                 ignored.signals());
+  if (!options.command.empty() &&
+      !session->StartCommand(options.command, output_is_trace,
+                             ignored.signals())) {
+    return false;
   }
-  fprintf(stderr, "%s=%s\n", kSocketVariable, session->socket().c_str());
+  if (!begin()) {
+    session->command()->Signal(SIGKILL);
+    session->command()->Finish();
+    return false;
+  }
+  if (options.command.empty())
+    fprintf(stderr, "%s=%s\n", kSocketVariable, session->socket().c_str());
   return true;
 }
 
@@ -131,13 +140,6 @@ void RecordUntilEnd(const RecordOptions& options,
     session->RunOnce(wait_ms);
     session->problems()->CheckHost();
   }
-}
-
-// Ends the command, because its recording cannot begin. Returns false.
-bool StopCommand(RecordingSession* session) {
-  session->command()->Signal(SIGKILL);
-  session->command()->Finish();
-  return false;
 }
 
 template <typename Run>
@@ -232,12 +234,11 @@ bool RecordToFile(const RecordOptions& options,
     return false;
   }
   const Interrupts interrupts(session.host());
-  if (!InviteProducers(options, sink.output().is_standard_output(), ignored,
-                       &session)) {
+  if (!InviteProducers(
+          options, sink.output().is_standard_output(), ignored,
+          [&sink] { return sink.Begin(); }, &session)) {
     return false;
   }
-  if (!sink.Begin())
-    return StopCommand(&session);
   const auto run = [&sink] { return sink.Run(); };
   RecordUntilEnd(options, interrupts, run,
                  RecordingStatus([&sink] { return sink.Stats(); }), &session);
@@ -271,11 +272,15 @@ bool RecordFlights(const RecordOptions& options,
     return false;
   }
   const Interrupts interrupts(session.host());
-  if (!InviteProducers(options, /*output_is_trace=*/false, ignored, &session))
+  const auto begin = [&] {
+    const bool has_begun = flights.Begin(&error);
+    if (!has_begun)
+      PrintError(kProgram, "%s", error.c_str());
+    return has_begun;
+  };
+  if (!InviteProducers(options, /*output_is_trace=*/false, ignored, begin,
+                       &session)) {
     return false;
-  if (!flights.Begin(&error)) {
-    PrintError(kProgram, "%s", error.c_str());
-    return StopCommand(&session);
   }
   const auto run = [] { return UINT32_MAX; };
   RecordUntilEnd(options, interrupts, run,
