@@ -36,15 +36,37 @@
 //   co_await PROTOZERO_AWAIT("request", socket.Read());
 //   co_await Timer(1ms);  // "Timer"
 //
-//   resume() -->  await_resume()                            await_suspend()
-//                 SwitchTask(task) ...the coroutine runs... SwitchTask(next,
-//                                                                      site)
+// These are the ways to leave and to resume a coroutine, and the steps of its
+// task. SITE is the place of the co_await, or "co_yield":
+//
+//   initial_suspend(), which need not suspend       spawned by the constructor,
+//                                                   run when the body begins
+//   co_await, await_ready() is true or throws       no step
+//     await_suspend() returns void, true, a handle  waits at SITE
+//     await_suspend() returns false, or the handle  waits at SITE, wake, run
+//       of the coroutine itself, or throws
+//     next_task() of the awaiter                    that one runs meanwhile
+//     resume(), on any thread                       run, then await_resume()
+//   co_yield, by any awaiter of yield_value()       the same as a co_await
+//   final_suspend(), which need not suspend         ends: done, or failed after
+//                                                   SetFailed()
+//   unhandled_exception() throws                    ends: failed
+//   destroy() before the end                        ends: destroyed
 //
 // Whoever makes a coroutine ready says promise.task().Wake(). If an awaiter
 // transfers to another traced coroutine, it says to which: it has a function
-// `Task next_task() const`. The transfer is one step then. Without one, the
-// thread runs no task after a suspension. Code that resumes coroutines within a
-// task, and goes on with it, does so in a TaskScope.
+// `Task next_task() const`, and suspends. The transfer is one step then.
+// Without one, the thread runs no task after a suspension. Code that resumes
+// coroutines within a task, such as a generator, and goes on with it, does so
+// in a TaskScope.
+//
+// A class that is derived from the promise type sees co_yields and exceptions
+// that leave the coroutine: std::coroutine_traits has a specialization for
+// result types with a `promise_type` that has this base. Handles of
+// `promise_type` are valid for it. For a promise type that is final, or that
+// the program itself gives to std::coroutine_traits, there is none: then
+// yield_value() returns `await_transform(std::suspend_always())`, and a task
+// whose exception leaves it runs until the thread's next step.
 //
 // A frame grows by 8 bytes for the task, and by a pointer to the promise in
 // each awaiter. Clang keeps one of these pointers; gcc keeps all of them, and a
@@ -135,6 +157,46 @@ inline void ResumeTask(Task task) {
 
 template <typename Site, typename Awaiter>
 class TracedAwaiter;
+template <typename Awaitable>
+inline constexpr bool kIsTraced = false;
+template <typename Site, typename Awaiter>
+inline constexpr bool kIsTraced<TracedAwaiter<Site, Awaiter>> = true;
+
+// A promise that sees each way in which its coroutine is left.
+template <typename Promise>
+class SeeingPromise;
+
+// Returns the handle that the program's own code knows: of its promise type.
+template <typename Promise>
+std::coroutine_handle<Promise> HandleOf(
+    std::coroutine_handle<Promise> coroutine) noexcept {
+  return coroutine;
+}
+template <typename Promise>
+std::coroutine_handle<Promise> HandleOf(
+    std::coroutine_handle<SeeingPromise<Promise>> coroutine) noexcept {
+  return std::coroutine_handle<Promise>::from_address(coroutine.address());
+}
+
+// Says that a task goes on after all, unless its coroutine has been left.
+class Suspension {
+ public:
+  explicit Suspension(Task task) noexcept : task_(task) {}
+  ~Suspension() {
+    if (!is_left_) {
+      task_.Wake();
+      ResumeTask(task_);
+    }
+  }
+  Suspension(const Suspension&) = delete;
+  Suspension& operator=(const Suspension&) = delete;
+
+  void HasLeft() { is_left_ = true; }
+
+ private:
+  const Task task_;
+  bool is_left_ = false;
+};
 
 }  // namespace internal
 
@@ -189,8 +251,15 @@ class TracedPromise {
   }
 
  private:
+  template <typename Promise>
+  friend class internal::SeeingPromise;
+
   template <typename Awaiter>
   struct Initial : Awaiter {
+    template <typename Promise>
+    auto await_suspend(std::coroutine_handle<Promise> coroutine) {
+      return Awaiter::await_suspend(internal::HandleOf(coroutine));
+    }
     void await_resume() {
       internal::ResumeTask(promise->task());
       Awaiter::await_resume();
@@ -205,7 +274,7 @@ class TracedPromise {
       // The awaiter may destroy the coroutine.
       coroutine.promise().End(
           internal::NextTaskOf(static_cast<const Awaiter&>(*this)));
-      return Awaiter::await_suspend(coroutine);
+      return Awaiter::await_suspend(internal::HandleOf(coroutine));
     }
   };
 
@@ -249,18 +318,23 @@ class TracedAwaiter {
 
   template <typename Promise>
   auto await_suspend(std::coroutine_handle<Promise> coroutine) {
+    const auto handle = HandleOf(coroutine);
     const Task task = promise_->task();
     // Once the awaiter has the coroutine, another thread may resume it, which
     // destroys this object.
     SwitchTask(NextTaskOf(awaiter_), Site()());
-    using Result = decltype(awaiter_.await_suspend(coroutine));
-    if constexpr (std::is_same_v<Result, bool>) {
-      const bool is_suspended = awaiter_.await_suspend(coroutine);
-      if (!is_suspended)
-        task.Wake();
-      return is_suspended;
+    using Result = decltype(awaiter_.await_suspend(handle));
+    // If the awaiter throws, the coroutine goes on without an await_resume().
+    Suspension suspension(task);
+    if constexpr (std::is_void_v<Result>) {
+      awaiter_.await_suspend(handle);
+      suspension.HasLeft();
     } else {
-      return awaiter_.await_suspend(coroutine);
+      const Result result = awaiter_.await_suspend(handle);
+      suspension.HasLeft();
+      if (!IsLeftBy(result, handle))
+        task.Wake();
+      return result;
     }
   }
 
@@ -270,14 +344,120 @@ class TracedAwaiter {
   }
 
  private:
+  // Returns false for an await_suspend() after which the coroutine goes on.
+  static bool IsLeftBy(bool is_suspended, std::coroutine_handle<>) {
+    return is_suspended;
+  }
+  static bool IsLeftBy(std::coroutine_handle<> next,
+                       std::coroutine_handle<> coroutine) {
+    return next != coroutine;
+  }
+
   const TracedPromise* promise_;
   Awaiter awaiter_;
 };
+
+// The place of all co_yields.
+struct SiteOfYield {
+  TaskSite& operator()() const { return site; }
+  static inline TaskSite site{"co_yield", "", 0};
+};
+
+// Returns the type of the parameter of yield_value(), for `co_yield {1, 2}`:
+// of overloads, that of the one which takes an rvalue.
+template <typename Promise, typename Result, typename Value>
+Value YieldedBy(Result (Promise::*)(Value));
+template <typename Promise, typename Result, typename Value>
+Value YieldedBy(Result (Promise::*)(Value) const);
+template <typename Promise, typename Result, typename Value>
+Value YieldedBy(Result (Promise::*)(Value&&));
+template <typename Result, typename Value>
+Value YieldedBy(Result (*)(Value));
+template <typename Promise>
+struct Yielded {
+  using Type = void;
+};
+template <typename Promise>
+requires requires {
+  YieldedBy(&Promise::yield_value);
+}
+struct Yielded<Promise> {
+  using Type =
+      std::remove_reference_t<decltype(YieldedBy(&Promise::yield_value))>;
+};
+
+template <typename Promise>
+class SeeingPromise final : public Promise {
+ public:
+  using Promise::Promise;
+
+  // The names of variables are none that a promise type has, for -Wshadow.
+  template <typename Value = typename Yielded<Promise>::Type>
+  requires requires(Promise& promise, Value&& value) {
+    promise.yield_value(static_cast<Value&&>(value));
+  }
+  auto yield_value(Value&& protozero_value) {
+    using Awaitable =
+        decltype(Promise::yield_value(static_cast<Value&&>(protozero_value)));
+    if constexpr (kIsTraced<std::remove_cvref_t<Awaitable>>) {
+      return Promise::yield_value(static_cast<Value&&>(protozero_value));
+    } else {
+      return Yield<Awaitable>{
+          this, Promise::yield_value(static_cast<Value&&>(protozero_value))};
+    }
+  }
+
+  void unhandled_exception() {
+    Unhandled protozero_unhandled{this};
+    Promise::unhandled_exception();
+    protozero_unhandled.promise = nullptr;
+  }
+
+ private:
+  // Holds what yield_value() has returned until the co_yield is over.
+  template <typename Awaitable>
+  struct Yield {
+    auto operator co_await() {
+      return promise->template Trace<SiteOfYield>(
+          static_cast<Awaitable&&>(awaitable));
+    }
+    TracedPromise* promise;
+    Awaitable awaitable;
+  };
+
+  // Ends the task if the exception goes on to whoever has resumed the
+  // coroutine, which is at its end then.
+  struct Unhandled {
+    ~Unhandled() {
+      if (promise != nullptr) {
+        promise->SetFailed();
+        promise->End(Task());
+      }
+    }
+    TracedPromise* promise;
+  };
+};
+
+// True for result types whose coroutines have a SeeingPromise.
+template <typename Result>
+concept HasTracedPromise =
+    std::is_convertible_v<typename Result::promise_type*, TracedPromise*> &&
+    !std::is_final_v<typename Result::promise_type>;
 
 }  // namespace internal
 
 PROTOZERO_ABI_END
 }  // namespace protozero
+
+template <protozero::internal::HasTracedPromise Result, typename... Args>
+struct std::coroutine_traits<Result, Args...> {
+  using promise_type =
+      protozero::internal::SeeingPromise<typename Result::promise_type>;
+  // A handle of the one finds the other.
+  static_assert(sizeof(promise_type) == sizeof(typename Result::promise_type) &&
+                alignof(promise_type) ==
+                    alignof(typename Result::promise_type));
+};
 
 #include "protozero/internal/undef_macros.h"
 
