@@ -105,7 +105,9 @@ bool ReadOnce(const std::string& name,
       return false;
     piece.clear();
   }
-  cutter->EndReading();
+  cutter->EndReading(&piece);
+  if (!piece.empty() && !file->Write(piece))
+    return false;
   if (stream->error().empty())
     return true;
   program::PrintError(kProgram, "%s: %s", name.c_str(),

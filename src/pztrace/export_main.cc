@@ -118,7 +118,7 @@ class Exporter {
         file_, input, &reader_,
         /*reads_ahead=*/has_details || tables_[kCounters] != nullptr);
     if (tables_[kTasks]) {
-      tasks_.Finish(reader_.last_ns());
+      tasks_.Finish(reader_.end_ns());
       AddTasks(tables_[kTasks].get());
     }
     if (tables_[kLosses])

@@ -100,7 +100,7 @@ slice has to say, and the slowest ones.
     rows.Add(lost);
   const std::string name = program::DisplayName(file_name);
   options.title = name.substr(name.rfind('/') + 1);
-  tasks.Finish(reader.last_ns());
+  tasks.Finish(reader.end_ns());
   const std::string page =
       MakePage(reader, options, /*is_damaged=*/!ok,
                TaskPageRows(tasks, reader.tracks(), rows), &rows);

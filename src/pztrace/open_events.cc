@@ -47,7 +47,7 @@ TimelineReader::Callbacks OpenEvents::MakeCallbacks() {
 
 std::vector<std::string> OpenEvents::Finish() {
   reader_.Finish();
-  tasks_.Finish(reader_.last_ns());
+  tasks_.Finish(reader_.end_ns());
   std::vector<std::string> lines;
   AddSlices(&lines);
   AddTasks(&lines);

@@ -24,10 +24,8 @@ class OpenEvents {
   void Read(protozero::ConstBytes packets) { reader_.Read(packets); }
   // Returns lines to print, after the last part. Call it once.
   std::vector<std::string> Finish();
-  // Returns the time from the first event to the last one, after Finish().
-  uint64_t duration_ns() const {
-    return reader_.last_ns() - reader_.first_ns();
-  }
+  // Returns the time from the first event to the end, after Finish().
+  uint64_t duration_ns() const { return reader_.end_ns() - reader_.first_ns(); }
 
  private:
   struct OpenSlice {

@@ -218,7 +218,8 @@ bool PacketScanner::ReadState(ScannedPacket* packet) {
   }
   if (packet->content != Content::kClocks)
     return packet->has_timestamp || packet->content == Content::kEvent;
-  clocks_.AddSnapshot(packet->content_bytes, sequence->id);
+  packet->snapshot_ns =
+      clocks_.AddSnapshot(packet->content_bytes, sequence->id);
   using protozero::trace::ClockSnapshot;
   for (const auto entry :
        ClockSnapshot::Decoder(packet->content_bytes).clocks()) {

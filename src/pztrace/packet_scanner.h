@@ -69,6 +69,8 @@ struct ScannedPacket {
   bool is_skipped = false;
   // The time of its event, or of the clocks of its sequence, if it has one.
   std::optional<uint64_t> time_ns;
+  // The time of its clock snapshot, if it has one.
+  std::optional<uint64_t> snapshot_ns;
 
   // Returns whether it has SEQ_NEEDS_INCREMENTAL_STATE.
   bool needs_state() const;

@@ -346,7 +346,7 @@ class TasksPrinter {
     };
     TimelineReader reader(std::move(callbacks));
     const bool is_whole = ReadTimeline(file, input, &reader);
-    timeline.Finish(reader.last_ns());
+    timeline.Finish(reader.end_ns());
     const uint64_t first_ns = std::min(reader.first_ns(), timeline.first_ns());
     if (!arguments_.has_paths()) {
       summary_.Add(timeline, reader.tracks(), first_ns);

@@ -77,7 +77,7 @@ void TraceCutter::ReadPacket(ConstBytes bytes,
   }
 }
 
-void TraceCutter::EndReading() {
+void TraceCutter::EndReading(std::string* piece) {
   switch (reading_++) {
     case 0:
       BeginSecondReading();
@@ -90,6 +90,8 @@ void TraceCutter::EndReading() {
       UseParents();
       break;
     default:
+      if (piece != nullptr)
+        SayEnd(piece);
       break;
   }
   num_packets_ = 0;
@@ -224,6 +226,8 @@ void TraceCutter::Cut(ScannedPacket packet,
     sequence.is_inside = from_ns_ == 0 && !options_.wants_process;
   sequence.repeater.Begin(packet);
   scanner_->Read(&packet);
+  end_ns_ = std::max(
+      {end_ns_, packet.time_ns.value_or(0), packet.snapshot_ns.value_or(0)});
   if (packet.time_ns) {
     sequence.is_inside = IsInTime(*packet.time_ns) &&
                          WantsTrack(packet.sequence->OwnTrack(&tables_.tracks));
@@ -258,7 +262,13 @@ bool TraceCutter::IsKept(const ScannedPacket& packet, bool is_inside) {
     case Content::kOther:
       return !packet.time_ns || IsInTime(*packet.time_ns);
     case Content::kClocks:
-      return !packet.has_sequence_clocks || is_inside;
+      if (packet.has_sequence_clocks)
+        return is_inside;
+      // A later one would move the end. The first one converts times.
+      if (packet.snapshot_ns.value_or(0) >= to_ns_ && has_clocks_)
+        return false;
+      has_clocks_ = true;
+      return true;
     case Content::kNone:
     case Content::kTrack:
     case Content::kThread:
@@ -269,6 +279,19 @@ bool TraceCutter::IsKept(const ScannedPacket& packet, bool is_inside) {
       break;
   }
   return true;
+}
+
+void TraceCutter::SayEnd(std::string* piece) {
+  const auto& clocks = scanner_->clocks();
+  if (end_ns_ < to_ns_ || !clocks.has_trace_clock())
+    return;
+  protozero::HeapBuffered<Trace> trace;
+  auto* const snapshot = trace->add_packet()->set_clock_snapshot();
+  snapshot->set_primary_trace_clock(clocks.trace_clock());
+  auto* const clock = snapshot->add_clocks();
+  clock->set_clock_id(clocks.trace_clock());
+  clock->set_timestamp(to_ns_);
+  *piece += trace.SerializeAsString();
 }
 
 bool TraceCutter::IsEventKept(const ScannedPacket& packet) {

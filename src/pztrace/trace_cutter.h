@@ -31,8 +31,10 @@ namespace pztrace {
 //   their own times;
 // - before either, what the sequence has said so far, see SequenceRepeater;
 // - the descriptions of the tracks of these events, once for each change;
-// - the packets about the whole recording, unchanged: clocks of the machine,
-//   configuration, losses.
+// - the packets about the whole recording, unchanged: clocks of the machine
+//   until the end of that time, configuration, losses;
+// - a snapshot of the trace's clock at the end of that time, if the trace goes
+//   on: what is open lasts until then.
 //
 // So the events of pieces that follow each other are the events of the whole.
 // Only a slice that is open at a cut is in both: it has no end in the first
@@ -61,8 +63,9 @@ class TraceCutter {
   // Reads a part of the trace: |packets| are fields of a Trace. The last
   // reading appends packets to |piece|. Returns false if they are not whole.
   bool Read(protozero::ConstBytes packets, std::string* piece);
-  // Ends a reading. Call it after the last packet.
-  void EndReading();
+  // Ends a reading. Call it after the last packet. The last reading may append
+  // to |piece|.
+  void EndReading(std::string* piece = nullptr);
 
   // Returns the processes of the trace. REQUIRES: a reading has ended.
   std::vector<protozero::TrackInfo> Processes() const;
@@ -107,6 +110,7 @@ class TraceCutter {
   void Cut(ScannedPacket packet, std::string_view field, std::string* piece);
   bool IsKept(const ScannedPacket& packet, bool is_inside);
   bool IsEventKept(const ScannedPacket& packet);
+  void SayEnd(std::string* piece);
   // Returns whether |packet| describes something that the piece needs, and that
   // it does not say yet.
   bool IsNewDescription(const ScannedPacket& packet, bool is_kept);
@@ -133,6 +137,8 @@ class TraceCutter {
   uint32_t num_packets_ = 0;  // The packets with events that were read.
 
   // The state of the third reading.
+  uint64_t end_ns_ = 0;  // The end of the trace so far.
+  bool has_clocks_ = false;
   std::unordered_map<uint32_t, Sequence> sequences_;
   std::unordered_map<TrackIndex, size_t> said_tracks_;  // Hashes.
   std::unordered_set<size_t> said_descriptions_;

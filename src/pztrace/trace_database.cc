@@ -325,7 +325,7 @@ class TraceDatabase {
 
   void WriteTasks() {
     const auto rows = Insert("task", TaskColumns().size() + 1);
-    tasks_.Finish(reader_.last_ns());
+    tasks_.Finish(reader_.end_ns());
     pztrace::WriteTasks(
         tasks_, reader_,
         [&](const TrackInfo& process) {

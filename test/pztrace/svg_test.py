@@ -15,7 +15,7 @@ from timeline_command import TimelineCommandTest  # pylint: disable=wrong-import
 from wire import delimited, double, integer  # pylint: disable=wrong-import-position
 from track_events import (  # pylint: disable=wrong-import-position
     BEGIN, COUNTER, END, INSTANT, MS, PROCESS, THREAD, category, described, event,
-    first_packet, name, track)
+    first_packet, name, packet, track)
 
 SVG = '{http://www.w3.org/2000/svg}'
 
@@ -72,6 +72,12 @@ class SvgTest(TimelineCommandTest):
     self.assertNotEqual(inner.get('class'), outer.get('class'))
     for word in 'app 41', 'main 42', 'outer', 'inner', '0 ms', '8 ms':
       self.assertIn(word, picture.words())
+
+  def test_a_hang_lasts_until_the_end_of_the_recording(self):
+    end = delimited(1, integer(1, 6) + integer(2, 1000 + 90 * MS))
+    image, _ = self.run_command(described() + event(1, BEGIN, 10 * MS, name('stuck')) +
+                                packet(9, delimited(6, end)))
+    self.assertEqual(Picture(image).titles(), ['stuck: not ended after 80.00 ms, at 0 ns'])
 
   def test_lost_stretches_are_hatched(self):
     trace = described()

@@ -10,11 +10,13 @@ import json
 import pathlib
 import subprocess
 import sys
+import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / 'test' / 'testing'))
 from cases import run_cases  # pylint: disable=wrong-import-position
 from timeline_command import PZTRACE, TimelineCommandTest  # pylint: disable=wrong-import-position
+from track_events import MS, delimited, integer, packet  # pylint: disable=wrong-import-position
 
 TRACER = pathlib.Path.cwd() / 'task_tracer'
 
@@ -73,6 +75,15 @@ class TasksTest(TimelineCommandTest):
                      [1])
     (unresumed,) = rows['reader']['unresumed'].values()
     self.assertGreater(unresumed['for'], truth['hog'][0])
+
+  def test_a_hang_lasts_until_the_end_of_the_recording(self):
+    trace, _ = self.record()
+    end = time.clock_gettime_ns(time.CLOCK_BOOTTIME) + 100 * 1000 * MS
+    trace += packet(9, delimited(6, delimited(1, integer(1, 6) + integer(2, end))))
+    rows = {row['place']: row for row in self.objects(trace)}
+    (unresumed,) = rows['reader']['unresumed'].values()
+    self.assertGreater(unresumed['for'], 100 * 1000 * MS)
+    self.assertIn('for 100', self.run_command(trace)[0])
 
   def test_path_of_a_request(self):
     trace, truth = self.record()

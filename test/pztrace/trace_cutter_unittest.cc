@@ -191,7 +191,7 @@ std::string Cut(const std::string& trace, const TraceCutter::Options& options) {
         begin = decoder.read_offset();
       }
     }
-    cutter.EndReading();
+    cutter.EndReading(&piece);
   }
   return piece;
 }
@@ -215,6 +215,50 @@ Rows OpenAt(const Events& events, uint64_t time_ns) {
   }
   std::sort(open.begin(), open.end());
   return open;
+}
+
+// Returns a snapshot of the boot clock and of the real-time clock.
+std::string SnapshotAt(uint64_t boot_ns) {
+  HeapBuffered<Trace> trace;
+  auto* const snapshot = trace->add_packet()->set_clock_snapshot();
+  for (const uint32_t id : {6u, 1u}) {
+    auto* const clock = snapshot->add_clocks();
+    clock->set_clock_id(id);
+    clock->set_timestamp(boot_ns + id);
+  }
+  return trace.SerializeAsString();
+}
+
+uint64_t EndOf(const std::string& trace) {
+  TraceReader reader{TraceReader::Callbacks()};
+  EXPECT_TRUE(reader.Read(BytesOf(trace)));
+  reader.Finish();
+  return reader.end_ns();
+}
+
+// A slice that is open lasts until the end of the piece, or of the trace.
+TEST(TraceCutterTest, APieceEndsWhereItIsCut) {
+  HeapBuffered<Trace> events;
+  auto* const packet = events->add_packet();
+  packet->set_timestamp(1000);
+  packet->set_trusted_packet_sequence_id(1);
+  auto* const event = packet->set_track_event();
+  event->set_type(TrackEvent::TYPE_SLICE_BEGIN);
+  event->set_name(std::string_view("stuck"));
+  const std::string trace =
+      SnapshotAt(900) + events.SerializeAsString() + SnapshotAt(9000);
+  EXPECT_EQ(EndOf(trace), 9006u);
+  TraceCutter::Options options;
+  options.to_ns = 3000;
+  EXPECT_EQ(EndOf(Cut(trace, options)), 4000u);
+  options.from_ns = 1000;
+  EXPECT_EQ(EndOf(Cut(trace, options)), 4000u);
+  options.to_ns = 20000;
+  EXPECT_EQ(EndOf(Cut(trace, options)), 9006u);
+  // Without clocks, the piece says nothing of them either.
+  options.to_ns = 3000;
+  const std::string without = events.SerializeAsString();
+  EXPECT_EQ(EndOf(Cut(without, options)), 1000u);
 }
 
 std::multiset<std::string> PacketsOf(const std::string& trace) {

@@ -346,6 +346,11 @@ class TraceReader {
   // Return the times of the earliest and of the latest event.
   uint64_t first_ns() const;
   uint64_t last_ns() const;
+  // Returns the end of the trace: the time of the latest event or, if that is
+  // later, of the latest clock snapshot or other packet. So a program that
+  // hangs has slices and tasks that last until the recording was stopped. 0 if
+  // there are no events.
+  uint64_t end_ns() const;
   // Returns the lost stretches in the order of the file.
   const std::vector<LostStretch>& lost_stretches() const;
   // Returns the gaps of each sequence that has any.

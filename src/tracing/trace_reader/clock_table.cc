@@ -77,7 +77,8 @@ uint64_t ClockTable::KeyOf(uint32_t clock, uint32_t sequence) {
   return IsOfSequence(clock) ? uint64_t{sequence} << 32 | clock : clock;
 }
 
-void ClockTable::AddSnapshot(ConstBytes bytes, uint32_t sequence) {
+std::optional<uint64_t> ClockTable::AddSnapshot(ConstBytes bytes,
+                                                uint32_t sequence) {
   const trace::ClockSnapshot::Decoder decoder(bytes);
   ++generation_;
   const uint32_t primary = decoder.primary_trace_clock();
@@ -107,23 +108,26 @@ void ClockTable::AddSnapshot(ConstBytes bytes, uint32_t sequence) {
   const bool may_relate_others = std::any_of(
       snapshot.readings.begin(), snapshot.readings.end(),
       [this](const Reading& r) { return !clocks_[r.key].is_related(); });
-  if (!Relate(snapshot)) {
+  const std::optional<uint64_t> trace_ns = Relate(snapshot);
+  if (!trace_ns) {
     if (unrelated_.size() < kMaxUnrelated && snapshot.readings.size() > 1)
       unrelated_.push_back(std::move(snapshot));
-    return;
+    return std::nullopt;
   }
   // This snapshot may relate earlier ones.
   for (bool has_found = may_relate_others; has_found;) {
     const size_t before = unrelated_.size();
-    unrelated_.erase(
-        std::remove_if(unrelated_.begin(), unrelated_.end(),
-                       [this](const Snapshot& other) { return Relate(other); }),
-        unrelated_.end());
+    unrelated_.erase(std::remove_if(unrelated_.begin(), unrelated_.end(),
+                                    [this](const Snapshot& other) {
+                                      return Relate(other).has_value();
+                                    }),
+                     unrelated_.end());
     has_found = unrelated_.size() < before && !unrelated_.empty();
   }
+  return trace_ns;
 }
 
-bool ClockTable::Relate(const Snapshot& snapshot) {
+std::optional<uint64_t> ClockTable::Relate(const Snapshot& snapshot) {
   std::optional<uint64_t> trace_ns;
   for (const Reading& reading : snapshot.readings) {
     if (reading.key == trace_clock_)
@@ -139,7 +143,7 @@ bool ClockTable::Relate(const Snapshot& snapshot) {
     trace_ns = TraceClockState::OffsetTime(reading.ns, clock.cached_offset_);
   }
   if (!trace_ns)
-    return false;
+    return std::nullopt;
   has_trace_clock_ = true;
   for (const Reading& reading : snapshot.readings) {
     if (reading.key != trace_clock_) {
@@ -148,7 +152,7 @@ bool ClockTable::Relate(const Snapshot& snapshot) {
           IsOfSequence(static_cast<uint32_t>(reading.key)));
     }
   }
-  return true;
+  return trace_ns;
 }
 
 TraceClockState* ClockTable::Find(uint32_t clock, uint32_t sequence) {

@@ -90,7 +90,8 @@ class ClockTable {
   static constexpr uint32_t kBootTime = 6;
 
   // Reads a ClockSnapshot of the sequence. The time of its packet is not used.
-  void AddSnapshot(ConstBytes snapshot, uint32_t sequence);
+  // Returns its time of the trace; nothing if that is not known.
+  std::optional<uint64_t> AddSnapshot(ConstBytes snapshot, uint32_t sequence);
 
   // Returns the clock, which stays at its address. Returns null if it is the
   // trace's own clock, or not known at all. Clocks 64 to 127 belong to the
@@ -124,7 +125,7 @@ class ClockTable {
   };
 
   static uint64_t KeyOf(uint32_t clock, uint32_t sequence);
-  bool Relate(const Snapshot& snapshot);
+  std::optional<uint64_t> Relate(const Snapshot& snapshot);
 
   std::unordered_map<uint64_t, TraceClockState> clocks_;
   uint32_t trace_clock_ = kBootTime;

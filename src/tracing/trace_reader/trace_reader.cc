@@ -181,6 +181,10 @@ uint64_t TraceReader::last_ns() const {
   return impl_->events_.last_ns();
 }
 
+uint64_t TraceReader::end_ns() const {
+  return impl_->end_ns();
+}
+
 const std::vector<LostStretch>& TraceReader::lost_stretches() const {
   return impl_->lost_stretches_;
 }

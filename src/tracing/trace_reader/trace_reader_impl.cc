@@ -16,6 +16,14 @@ namespace internal {
 
 using trace::TracePacket;
 
+namespace {
+
+// The field of a TracePacket with the machine that wrote it, 0 for the host of
+// the service. Only Perfetto's schema has it.
+constexpr uint32_t kMachineIdFieldNumber = 98;
+
+}  // namespace
+
 // The fields of a TracePacket.
 struct TraceReaderImpl::Packet {
   uint64_t timestamp = 0;
@@ -27,6 +35,7 @@ struct TraceReaderImpl::Packet {
   bool is_behind_loss = false;
   bool has_timestamp = false;
   bool has_event = false;
+  bool is_of_other_machine = false;
   bool has_more = false;  // True if ReadMore() reads some fields.
   std::optional<uint32_t> ended_duration;
   ConstBytes event;
@@ -113,6 +122,9 @@ void TraceReaderImpl::OnPacket(ConstBytes bytes) {
         break;
       case TracePacket::kTrustedUidFieldNumber:
         break;
+      case kMachineIdFieldNumber:
+        packet.is_of_other_machine = field.as_uint32() != 0;
+        break;
       case TracePacket::kTrackEventFieldNumber:
         packet.event = field.as_bytes();
         packet.has_event = true;
@@ -139,15 +151,18 @@ void TraceReaderImpl::OnPacket(ConstBytes bytes) {
     return;
   }
   // The time of a packet with a snapshot does not advance a clock.
-  if (packet.has_more && ReadMore(bytes, sequence))
+  if (packet.has_more && ReadMore(bytes, packet, sequence))
     return;
   if (!packet.has_timestamp && !packet.has_event)
     return;
   bool is_related = true;
   uint64_t time_ns = sequence->ToTraceTime(packet.timestamp, packet.clock_id,
                                            &clocks_, &is_related);
-  if (!packet.has_event)
+  if (!packet.has_event) {
+    if (is_related && !packet.is_of_other_machine)
+      last_packet_ns_ = std::max(last_packet_ns_, time_ns);
     return;
+  }
   time_ns = events_.Read(packet.event, time_ns, is_related,
                          packet.ended_duration, sequence);
   OnTime(time_ns, sequence);
@@ -155,7 +170,9 @@ void TraceReaderImpl::OnPacket(ConstBytes bytes) {
     task_steps_.Read(packet.event, time_ns, sequence);
 }
 
-bool TraceReaderImpl::ReadMore(ConstBytes bytes, SequenceState* sequence) {
+bool TraceReaderImpl::ReadMore(ConstBytes bytes,
+                               const Packet& packet,
+                               SequenceState* sequence) {
   ConstBytes clock_snapshot;
   ProtoDecoder decoder(bytes);
   for (Field field = decoder.ReadField(); field; field = decoder.ReadField()) {
@@ -197,7 +214,13 @@ bool TraceReaderImpl::ReadMore(ConstBytes bytes, SequenceState* sequence) {
   }
   if (clock_snapshot.data == nullptr)
     return false;
-  clocks_.AddSnapshot(clock_snapshot, sequence->id);
+  const uint32_t trace_clock = clocks_.trace_clock();
+  const auto time_ns = clocks_.AddSnapshot(clock_snapshot, sequence->id);
+  if (clocks_.trace_clock() != trace_clock)
+    last_packet_ns_ = 0;
+  // The clocks of other machines are not those of the host.
+  if (time_ns && !packet.is_of_other_machine)
+    last_packet_ns_ = std::max(last_packet_ns_, *time_ns);
   return true;
 }
 
@@ -318,10 +341,15 @@ void TraceReaderImpl::ReleaseEvents() {
 
 void TraceReaderImpl::Finish() {
   order_.Finish();
-  nesting_.Finish(events_.last_ns());
+  nesting_.Finish(end_ns());
   for (auto& [id, sequence] : sequences_)
-    task_steps_.FinishSequence(events_.last_ns(), &sequence);
+    task_steps_.FinishSequence(end_ns(), &sequence);
   task_steps_.Finish();
+}
+
+uint64_t TraceReaderImpl::end_ns() const {
+  const bool has_events = events_.first_ns() <= events_.last_ns();
+  return has_events ? std::max(events_.last_ns(), last_packet_ns_) : 0;
 }
 
 }  // namespace internal

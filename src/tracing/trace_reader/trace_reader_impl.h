@@ -46,6 +46,7 @@ class TraceReaderImpl final : private SliceSink {
   void ReadAhead(ConstBytes packets);
   void ReleaseEvents();
   void Finish();
+  uint64_t end_ns() const;
 
   std::string error;
 
@@ -55,7 +56,9 @@ class TraceReaderImpl final : private SliceSink {
 
   void OnPacket(ConstBytes bytes);
   // Reads fields that are rarer than events. Returns true for a snapshot.
-  bool ReadMore(ConstBytes bytes, SequenceState* sequence);
+  bool ReadMore(ConstBytes bytes,
+                const Packet& packet,
+                SequenceState* sequence);
   void ReadDescriptions(ConstBytes packet);
   // Reads the field of a packet if it describes tracks or extensions.
   void ReadDescription(const Field& field);
@@ -95,6 +98,8 @@ class TraceReaderImpl final : private SliceSink {
   uint64_t skipped_by_loss_ = 0;
   uint64_t unknown_losses_ = 0;
   bool has_stats_ = false;
+  // The latest time of a clock snapshot, or of a packet without an event.
+  uint64_t last_packet_ns_ = 0;
 };
 
 // Returns the name of a field of TracePacket with events that the reader does

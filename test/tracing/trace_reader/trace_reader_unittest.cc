@@ -376,6 +376,57 @@ TEST_F(TraceReaderTest, CompressedPackets) {
   EXPECT_EQ(without.unread().at("compressed packets"), 1u);
 }
 
+// A program hangs in a slice until the recording is stopped.
+TEST_F(TraceReaderTest, ASliceWithoutAnEndLastsUntilTheLastSnapshot) {
+  const auto end_ns = [this] {
+    TraceReader::Callbacks callbacks = Callbacks();
+    callbacks.on_unfinished = std::exchange(callbacks.on_slice, nullptr);
+    rows_.clear();
+    TraceReader reader(std::move(callbacks));
+    EXPECT_TRUE(reader.Read(Bytes()));
+    reader.Finish();
+    return reader.end_ns();
+  };
+  const auto snap = [this](uint32_t clock, uint64_t boot_ns, bool is_foreign) {
+    Add([&](TracePacket* packet) {
+      auto* const snapshot = packet->set_clock_snapshot();
+      auto* const boot = snapshot->add_clocks();
+      boot->set_clock_id(6);
+      boot->set_timestamp(boot_ns);
+      auto* const other = snapshot->add_clocks();
+      other->set_clock_id(clock);
+      other->set_timestamp(boot_ns + 1000);
+      // TracePacket.machine_id of Perfetto.
+      if (is_foreign)
+        packet->AppendVarInt(98, 7);
+    });
+  };
+  snap(3, 50, false);
+  EXPECT_EQ(end_ns(), 0u);
+  AddNamed(100, TrackEvent::TYPE_SLICE_BEGIN, 0, "stuck");
+  EXPECT_EQ(end_ns(), 100u);
+  EXPECT_EQ(rows_, (std::vector<std::string>{"stuck 100+0"}));
+  snap(3, 500, false);
+  EXPECT_EQ(end_ns(), 500u);
+  EXPECT_EQ(rows_, (std::vector<std::string>{"stuck 100+400"}));
+  snap(3, 400, false);
+  snap(3, 9000, /*is_foreign=*/true);
+  EXPECT_EQ(end_ns(), 500u);
+  const auto add_packet = [this](uint64_t timestamp, uint32_t clock) {
+    Add([&](TracePacket* packet) {
+      packet->set_timestamp(timestamp);
+      packet->set_timestamp_clock_id(clock);
+    });
+  };
+  add_packet(600, 6);
+  EXPECT_EQ(end_ns(), 600u);
+  add_packet(1700, 3);
+  EXPECT_EQ(end_ns(), 700u);
+  // No snapshot has that clock.
+  add_packet(5000, 9);
+  EXPECT_EQ(end_ns(), 700u);
+}
+
 TEST_F(TraceReaderTest, FilesAndDescriptors) {
   // The trace is larger than a block, and so is one of its packets.
   for (uint64_t i = 0; i < 20000; ++i)
