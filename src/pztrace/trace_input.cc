@@ -40,13 +40,15 @@ bool TraceInput::Open(const std::string& file, const char* command) {
   stream_.emplace(file_.get());
   bool is_whole = false;
   const ConstBytes begin = stream_->Peek(&is_whole);
-  // This happens if the file is a folder, for example.
-  if (!stream_->error().empty()) {
+  // This happens if the file is a folder, for example. If there is a beginning,
+  // it is read, and then the error is printed.
+  const bool is_cut = !stream_->error().empty();
+  if (is_cut && begin.size == 0) {
     program::PrintError(kProgram, "%s: %s", program::DisplayName(file),
                         stream_->error().c_str());
     return false;
   }
-  std::string why = pbz::WhyNoMessage(begin, is_whole, file,
+  std::string why = pbz::WhyNoMessage(begin, is_whole && !is_cut, file,
                                       std::string(kProgram) + " " + command);
   if (why.empty() && !HasPacket(begin))
     why = "is not a trace: it has no packets";

@@ -221,6 +221,20 @@ class CompressionTest(TimelineCommandTest):
       _, error = self.run_command(data + b'other', *self.table, code=1)
       self.assertRegex(error, r'the compressed file is (broken before byte|truncated)')
 
+  def test_small_damaged_files_are_read_as_far_as_they_are_whole(self):
+    require('deflate')
+    require('zstd')
+    # Each event differs, or the last bytes would hold all of them.
+    trace = b''.join(events(1) + encode_packet(1, delimited(1000, os.urandom(40)))
+                     for _ in range(100))
+    text, error = self.run_command(gzip.compress(trace)[:-1000], *self.table, code=1)
+    self.assertIn('the compressed file is truncated', error)
+    self.assertGreater(text.count('event'), 40)
+    for data in self.compressed_files(trace):
+      text, error = self.run_command(data + b'x', *self.table, code=1)
+      self.assertEqual(text.count('event'), 100)
+      self.assertNotEqual(error, '')
+
   def test_damaged_packets(self):
     require('zstd')
     trace = events(100)
