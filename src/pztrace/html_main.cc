@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include <algorithm>
 #include <deque>
 #include <string>
 #include <utility>
@@ -26,6 +27,20 @@ namespace pztrace {
 
 using program::kFailure;
 using program::kSuccess;
+
+namespace {
+
+// Returns whether a task had not ended. It is drawn until the end of the trace.
+bool HasOpenTasks(const TaskTimeline& tasks) {
+  return std::any_of(tasks.tasks().begin(), tasks.tasks().end(),
+                     [&](const auto& task) {
+                       return task.last_part != kNoIndex &&
+                              tasks.parts()[task.last_part].state() !=
+                                  TaskTimeline::State::kEnded;
+                     });
+}
+
+}  // namespace
 
 int HtmlMain(int argc, char** argv) {
   std::string file_name;
@@ -101,6 +116,8 @@ slice has to say, and the slowest ones.
   const std::string name = program::DisplayName(file_name);
   options.title = name.substr(name.rfind('/') + 1);
   tasks.Finish(reader.end_ns());
+  if (HasOpenTasks(tasks))
+    rows.ExtendTo(tasks.end_ns());
   const std::string page =
       MakePage(reader, options, /*is_damaged=*/!ok,
                TaskPageRows(tasks, reader.tracks(), rows), &rows);

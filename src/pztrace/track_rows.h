@@ -5,6 +5,7 @@
 
 #include <stdint.h>
 
+#include <algorithm>
 #include <deque>
 #include <limits>
 #include <map>
@@ -57,6 +58,8 @@ class TrackRows {
   void Add(const Instant& instant);
   void Add(const CounterValue& value);
   void Add(const LostStretch& lost);
+  // Makes the time of the rows last at least until |end_ns|.
+  void ExtendTo(uint64_t end_ns) { last_ns_ = std::max(last_ns_, end_ns); }
 
   // Returns the events of a track; null if it has none.
   const TrackEvents* Find(uint64_t track) const {

@@ -9,6 +9,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / 'test' / 'testing'))
@@ -21,6 +22,7 @@ from track_events import (  # pylint: disable=wrong-import-position
     first_packet, name, packet, track)
 
 QUEUE = 9
+TRACER = pathlib.Path.cwd() / 'task_tracer'
 # The trace, whatever is in it.
 TEXT = re.compile(r'id="trace">(.*)</script>\n<script>', re.S)
 
@@ -85,6 +87,14 @@ class HtmlTest(PageTest):
     self.assertNotIn('open', rows[1]['slices'][0])
     hung, = rows[2]['slices']
     self.assertEqual((hung['open'], hung['duration']), ([1], [MS]))
+
+  def test_a_task_that_hangs_lasts_until_the_end_of_the_recording(self):
+    subprocess.run([TRACER, self.path], stdout=subprocess.DEVNULL, check=True)
+    end = time.clock_gettime_ns(time.CLOCK_BOOTTIME) + 100 * 1000 * MS
+    trace = self.path.read_bytes() + packet(
+        9, delimited(6, delimited(1, integer(1, 6) + integer(2, end))))
+    html, _ = self.run_command(trace)
+    self.assertGreater(Page(html).data['to'], 100 * 1000 * MS)
 
   def test_a_whole_recording(self):
     trace, items = self.record_workers()
