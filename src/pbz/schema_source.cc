@@ -119,8 +119,8 @@ std::unique_ptr<Schema> LoadSchema(
     return nullptr;
   std::string error;
   std::unique_ptr<Schema> schema = Schema::Parse(content, &error);
-  const bool is_text =
-      program::IsText(protozero::ConstBytes(content).ToStdStringView());
+  const bool is_text = program::IsText(program::WithoutByteOrderMark(
+      protozero::ConstBytes(content).ToStdStringView()));
   if (!schema && !content.empty() && (is_text || IsNameOfProto(path))) {
     if (path == "-") {
       program::PrintError(

@@ -341,7 +341,8 @@ class TextParser {
 EncodedText EncodeText(std::string_view text, const MessageType& type) {
   EncodedText result;
   std::string bytes;
-  if (TextParser(text, &result).ParseFields(&type, 0, 1, 0, &bytes))
+  if (TextParser(program::WithoutByteOrderMark(text), &result)
+          .ParseFields(&type, 0, 1, 0, &bytes))
     result.bytes = std::move(bytes);
   return result;
 }

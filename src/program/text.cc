@@ -181,6 +181,12 @@ bool IsText(std::string_view bytes) {
   return true;
 }
 
+std::string_view WithoutByteOrderMark(std::string_view text) {
+  constexpr std::string_view kMark = "\xef\xbb\xbf";
+  return text.substr(0, kMark.size()) == kMark ? text.substr(kMark.size())
+                                               : text;
+}
+
 void AppendQuoted(std::string_view bytes, std::string* out, Escape escape) {
   const bool as_protoc = escape == Escape::kAsProtoc;
   *out += '"';
@@ -262,17 +268,29 @@ void AppendJsonString(std::string_view text, std::string* json) {
     const size_t size = NextCharacter(text, &code_point);
     if (size == 0) {
       *json += kReplacement;
-    } else if (code_point >= 0x80) {
-      *json += text.substr(0, size);
     } else if (code_point == '"' || code_point == '\\') {
       *json += '\\';
       *json += text[0];
-    } else {
+    } else if (IsControl(code_point)) {
       AppendUnicodeEscape(code_point, json);
+    } else {
+      *json += text.substr(0, size);
     }
     text.remove_prefix(size != 0 ? size : 1);
   }
   *json += '"';
+}
+
+void AppendShownJson(std::string_view string, std::string* json) {
+  while (!string.empty()) {
+    uint32_t code_point = 0;
+    const size_t size = NextCharacter(string, &code_point);
+    if (size != 0 && IsControl(code_point))
+      AppendUnicodeEscape(code_point, json);
+    else
+      *json += string.substr(0, size);
+    string.remove_prefix(std::max<size_t>(size, 1));
+  }
 }
 
 void AppendCsvText(std::string_view text, std::string* csv) {

@@ -19,6 +19,10 @@ bool IsUtf8(std::string_view bytes);
 // control characters, other than line ends and tabs.
 bool IsText(std::string_view bytes);
 
+// Returns a text file without the U+FEFF that editors of Windows write at its
+// beginning.
+std::string_view WithoutByteOrderMark(std::string_view text);
+
 // The characters that are escaped, besides quotes and all that a terminal would
 // obey.
 enum class Escape : bool {
@@ -50,8 +54,13 @@ std::string_view CutAtCharacter(std::string_view text, size_t max_size);
 // Returns "1 packet", "2 packets" and so on.
 std::string CountOf(uint64_t number, const char* noun);
 
-// Appends a JSON string. Bytes that are not UTF-8 become U+FFFD.
+// Appends a JSON string. Escapes what a terminal would obey; bytes that are not
+// UTF-8 become U+FFFD.
 void AppendJsonString(std::string_view text, std::string* json);
+
+// Appends a string of JSON with its quotes, which is UTF-8. Escapes what a
+// terminal would obey.
+void AppendShownJson(std::string_view string, std::string* json);
 
 // Appends the text between the quotes of a cell of CSV. Doubles quotes. Control
 // characters other than tabs and line ends become \u001b and the like, and

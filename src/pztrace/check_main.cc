@@ -44,6 +44,7 @@ struct RuleFile {
 // none.
 bool ParseRules(std::string_view bytes, RuleFile* file) {
   bool ok = true;
+  bytes = program::WithoutByteOrderMark(bytes);
   for (size_t line = 1; !bytes.empty(); ++line) {
     const std::string_view words = bytes.substr(0, bytes.find('\n'));
     bytes.remove_prefix(std::min(words.size() + 1, bytes.size()));

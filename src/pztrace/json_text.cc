@@ -117,7 +117,8 @@ class JsonCopier {
     }
     if (i >= text_.size())
       return false;
-    Copy(i + 1);
+    program::AppendShownJson(text_.substr(0, i + 1), json_);
+    text_.remove_prefix(i + 1);
     return true;
   }
 

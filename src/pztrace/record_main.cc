@@ -44,6 +44,7 @@ constexpr size_t kFlightBufferSize = 64 * 1024;
 // Returns whether bytes may be a config in protobuf's text format. The numbers
 // of fields and the sizes in a serialized one are no text.
 bool IsTextConfig(std::string_view bytes) {
+  bytes = program::WithoutByteOrderMark(bytes);
   const size_t begin = bytes.find_first_not_of(" \t\r\n");
   const bool is_json =
       begin != bytes.npos && (bytes[begin] == '{' || bytes[begin] == '[');

@@ -84,6 +84,30 @@ TEST(TextTest, JsonStringsAreEscaped) {
   EXPECT_EQ(json, "\"\\\"a\\\\\\u000a\\u0000\\u007f\xc3\xa9\xef\xbf\xbd\"");
 }
 
+TEST(TextTest, WhatTerminalsObeyIsEscapedInJson) {
+  std::string json;
+  // U+0080, U+009F, U+00A0, U+2028, U+202E, U+FEFF, and a surrogate.
+  AppendJsonString(
+      "\xc2\x80\xc2\x9f\xc2\xa0\xe2\x80\xa8\xe2\x80\xae\xef\xbb\xbf\xed\xa0"
+      "\x80",
+      &json);
+  std::string copied;
+  AppendShownJson("\"\xc2\x9b\\n\xc3\xa9\x7f\"", &copied);
+  EXPECT_EQ(copied, "\"\\u009b\\n\xc3\xa9\\u007f\"");
+  EXPECT_EQ(json,
+            "\"\\u0080\\u009f\xc2\xa0\\u2028\\u202e\\ufeff"
+            "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\"");
+}
+
+TEST(TextTest, AByteOrderMarkIsNoText) {
+  using program::WithoutByteOrderMark;
+  EXPECT_EQ(WithoutByteOrderMark("\xef\xbb\xbf"
+                                 "a\xef\xbb\xbf"),
+            "a\xef\xbb\xbf");
+  EXPECT_EQ(WithoutByteOrderMark("\xef\xbb"), "\xef\xbb");
+  EXPECT_EQ(WithoutByteOrderMark(""), "");
+}
+
 TEST(TextTest, QuotesAreEscaped) {
   EXPECT_EQ(Quoted("a \"b\" \\"), R"("a \"b\" \\")");
   EXPECT_EQ(Quoted("\n\r\t"), R"("\n\r\t")");

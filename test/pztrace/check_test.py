@@ -44,6 +44,13 @@ class CheckTest(TimelineCommandTest):
         'rules:5: kept: exactly 2 request\n'
         '0 of 3 rules broken\n')
 
+  def test_files_of_windows(self):
+    self.assertEqual(
+        self.check('\ufeffexactly 2 request\r\n\r\n# two\r\nnever lock', 0),
+        'rules:1: kept: exactly 2 request\n'
+        'rules:4: kept: never lock\n'
+        '0 of 2 rules broken\n')
+
   def test_broken_rule_shows_the_slices(self):
     self.assertEqual(
         self.check('in each request exactly 1 db\nnever lock\n', 1),

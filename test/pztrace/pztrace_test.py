@@ -399,7 +399,8 @@ class RecordTest(PztraceTest):
 
   def test_config_as_text(self):
     config = self.folder / 'config'
-    config.write_text('''
+    # With the beginning and the line ends of Windows.
+    config.write_text('''\ufeff
         # The form that Perfetto's command line takes.
         buffers { size_kb: 1024, fill_policy: DISCARD }
         data_sources: <
@@ -410,7 +411,7 @@ class RecordTest(PztraceTest):
           }
         >
         write_into_file: true
-        file_write_period_ms: 100''')
+        file_write_period_ms: 100''', encoding='utf-8', newline='\r\n')
     code, output, error = self.run_pztrace('record', '-o', self.trace, '--config',
                                            config, '--', WORKERS, '--items', 3)
     self.assertEqual(code, 0, error)

@@ -73,7 +73,8 @@ class RecordedTrace {
   // GoogleTest prints it so.
   friend std::ostream& operator<<(std::ostream& stream,
                                   const RecordedTrace& trace) {
-    return stream << "a trace of " << trace.events_->size() << " events";
+    return stream << "a trace of " << std::to_string(trace.events_->size())
+                  << " events";
   }
 
  private:

@@ -291,13 +291,23 @@ class RuleParser {
   std::string error_;
 };
 
-std::string PercentText(double percent) {
-  char text[32];
-  snprintf(text, sizeof(text), "%.12g %%", percent);
-  return text;
-}
-
 }  // namespace
+
+std::string internal::PlainNumber(const char* format, double number) {
+  char text[64];
+  snprintf(text, sizeof(text), format, number);
+  std::string plain;
+  for (const char c : std::string_view(text)) {
+    const bool is_plain =
+        IsDigit(c) || (c >= 'a' && c <= 'z') || c == '-' || c == '+';
+    // The locale's decimal point may be a character of several bytes.
+    if (is_plain)
+      plain += c;
+    else if (plain.empty() || plain.back() != '.')
+      plain += '.';
+  }
+  return plain;
+}
 
 std::string internal::RuleName(std::string_view name) {
   bool is_plain = !name.empty() && name.front() != '#';
@@ -343,8 +353,9 @@ std::string TraceRuleToText(const TraceRule& rule) {
         text += " inside " + internal::RuleName(*rule.outer);
       return text;
     case Kind::kShare:
-      return (rule.is_strict ? "strictly " : "") + PercentText(rule.percent) +
-             " of " + name + " under " + internal::RuleTime(rule.limit_ns);
+      return (rule.is_strict ? "strictly " : "") +
+             internal::PlainNumber("%.12g", rule.percent) + " %" + " of " +
+             name + " under " + internal::RuleTime(rule.limit_ns);
     case Kind::kAllTasksEnded:
       return kAllTasksEndedWords;
     case Kind::kNothingLost:

@@ -18,6 +18,10 @@ namespace internal {
 // plain word.
 std::string RuleName(std::string_view name);
 
+// Returns a number as snprintf() with |format| does in the locale "C", whatever
+// the program's locale is.
+std::string PlainNumber(const char* format, double number);
+
 // Returns the time in the largest unit in which it is whole, as in rules.
 std::string RuleTime(uint64_t ns);
 

@@ -17,10 +17,8 @@ namespace internal {
 
 std::string TimelineText::TimeText(uint64_t time_ns) const {
   const uint64_t first_ns = std::min(reader_.first_ns(), time_ns);
-  char text[32];
-  snprintf(text, sizeof(text), "%.3f ms",
-           static_cast<double>(time_ns - first_ns) / 1e6);
-  return text;
+  return PlainNumber("%.3f", static_cast<double>(time_ns - first_ns) / 1e6) +
+         " ms";
 }
 
 std::string TimelineText::DurationText(uint64_t ns) {
@@ -28,13 +26,10 @@ std::string TimelineText::DurationText(uint64_t ns) {
     double ns;
     const char* name;
   } kUnits[] = {{1e9, "s"}, {1e6, "ms"}, {1e3, "us"}};
-  char text[32];
   for (const auto& unit : kUnits) {
     const double value = static_cast<double>(ns) / unit.ns;
-    if (value >= 1) {
-      snprintf(text, sizeof(text), "%.3f %s", value, unit.name);
-      return text;
-    }
+    if (value >= 1)
+      return PlainNumber("%.3f", value) + " " + unit.name;
   }
   return std::to_string(ns) + " ns";
 }

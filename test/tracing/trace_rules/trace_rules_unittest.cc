@@ -2,11 +2,15 @@
 
 #include "protozero/testing/trace_rules.h"
 
+#include <locale.h>
 #include <stdint.h>
+#include <stdlib.h>
 
+#include <filesystem>
 #include <optional>
 #include <random>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -43,6 +47,63 @@ TEST(TraceRuleTest, TextOfARuleIsTheRule) {
     ASSERT_TRUE(rule) << text << ": " << error;
     EXPECT_EQ(TraceRuleToText(*rule), text);
   }
+}
+
+// Sets a locale with a decimal comma, while it lives.
+class CommaLocale {
+ public:
+  CommaLocale() {
+    char folder[] = "/tmp/locales_XXXXXX";
+    folder_ = mkdtemp(folder);
+    const std::string make = "localedef --no-archive -i de_DE -f UTF-8 " +
+                             folder_ + "/comma >/dev/null 2>&1";
+    is_set_ = system(make.c_str()) == 0 &&
+              setenv("LOCPATH", folder_.c_str(), 1) == 0 &&
+              setlocale(LC_NUMERIC, "comma") != nullptr &&
+              *localeconv()->decimal_point == ',';
+  }
+  ~CommaLocale() {
+    setlocale(LC_NUMERIC, "C");
+    unsetenv("LOCPATH");
+    std::filesystem::remove_all(folder_);
+  }
+  CommaLocale(const CommaLocale&) = delete;
+  CommaLocale& operator=(const CommaLocale&) = delete;
+
+  bool is_set() const { return is_set_; }
+
+ private:
+  std::string folder_;
+  bool is_set_ = false;
+};
+
+TEST(TraceRuleTest, ALocaleChangesNoNumber) {
+  const CommaLocale locale;
+  if (!locale.is_set())
+    GTEST_SKIP() << "localedef makes no locale with a comma here";
+  std::string error;
+  const char* const text = "strictly 99.9 % of frame under 1500 us";
+  const std::optional<TraceRule> rule = ParseTraceRule(text, &error);
+  ASSERT_TRUE(rule) << error;
+  EXPECT_EQ(TraceRuleToText(*rule), text);
+  // A slice that is too long, and its times.
+  HeapBuffered<Trace> trace;
+  for (const auto type :
+       {TrackEvent::TYPE_SLICE_BEGIN, TrackEvent::TYPE_SLICE_END}) {
+    auto* const packet = trace->add_packet();
+    packet->set_trusted_packet_sequence_id(1);
+    packet->set_timestamp(type == TrackEvent::TYPE_SLICE_END ? 2 * kMs : 0);
+    auto* const event = packet->set_track_event();
+    event->set_type(type);
+    event->set_name(std::string_view("frame"));
+  }
+  const std::vector<uint8_t> bytes = trace.SerializeAsArray();
+  TraceEvents events({{*rule}, {}});
+  EXPECT_TRUE(events.reader().Read({bytes.data(), bytes.size()}));
+  events.reader().Finish();
+  const std::string verdict = events.Check(*rule).text;
+  EXPECT_NE(verdict.find("0.000 ms     2.000 ms  frame"), std::string::npos)
+      << verdict;
 }
 
 TEST(TraceRuleTest, SpacesAndCommentsDoNotMatter) {
