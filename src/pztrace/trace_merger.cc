@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "protozero/field.h"
 #include "protozero/tracing/trace.h"
@@ -24,6 +25,12 @@ namespace {
 // The clocks of one host show the same real time at the same boot time, but for
 // corrections of the real-time clock.
 constexpr int64_t kMaxRealtimeDifference = 1000000000;
+
+bool AreSameRealtime(int64_t a, int64_t b) {
+  const uint64_t difference =
+      static_cast<uint64_t>(a) - static_cast<uint64_t>(b);
+  return std::min(difference, 0 - difference) <= kMaxRealtimeDifference;
+}
 
 constexpr char kArchiveHint[] =
     "; HOST=TRACE for each of them makes an archive";
@@ -96,7 +103,10 @@ class TraceMerger::Input {
       packet_ = scanner_->Parse(field.as_bytes());
       scanner_->Read(&*packet_);
       // Packets without a time stay behind the event before them.
-      time_ns_ = std::max(time_ns_, packet_->time_ns.value_or(0));
+      const auto time_ns =
+          packet_->time_ns ? packet_->time_ns : packet_->snapshot_ns;
+      time_ns_ = std::max(time_ns_, time_ns.value_or(0));
+      first_ns_ = std::min(first_ns_, time_ns.value_or(UINT64_MAX));
       return true;
     }
   }
@@ -113,8 +123,15 @@ class TraceMerger::Input {
   // whole field.
   const ScannedPacket* packet() const { return packet_ ? &*packet_ : nullptr; }
   std::string_view field() const { return field_; }
-  // Returns the time of the latest event so far.
+  // Return the times of the earliest and of the latest event or snapshot so
+  // far.
+  uint64_t first_ns() const { return first_ns_; }
   uint64_t time_ns() const { return time_ns_; }
+  // Returns the real time. REQUIRES: has_realtime().
+  bool has_realtime() { return scanner_->clocks().RealtimeOf(0).has_value(); }
+  int64_t RealtimeOf(uint64_t time_ns) {
+    return *scanner_->clocks().RealtimeOf(time_ns);
+  }
 
   std::set<uint32_t> sequences;
   // The new numbers of those that change.
@@ -129,6 +146,7 @@ class TraceMerger::Input {
   std::optional<ProtoDecoder> decoder_;
   std::optional<ScannedPacket> packet_;
   std::string_view field_;
+  uint64_t first_ns_ = UINT64_MAX;
   uint64_t time_ns_ = 0;
   bool is_damaged_ = false;
 };
@@ -205,32 +223,37 @@ bool TraceMerger::CheckTrack(ConstBytes descriptor, const Input& input) {
 }
 
 bool TraceMerger::CheckClocks() {
-  const Input* related = nullptr;
-  int64_t offset_ns = 0;
   const uint32_t clock = inputs_.front().scanner().clocks().trace_clock();
+  std::vector<Input*> related;
   for (Input& input : inputs_) {
-    const auto& clocks = input.scanner().clocks();
-    if (!clocks.IsTraceClock(clock)) {
+    if (!input.scanner().clocks().IsTraceClock(clock)) {
       return Fail(input.name(), "its clock is not that of " +
                                     inputs_.front().name() + kArchiveHint);
     }
-    const auto offset = clocks.realtime_offset_ns();
-    if (!offset)
+    if (!input.has_realtime())
       continue;
-    if (related == nullptr) {
-      related = &input;
-      offset_ns = *offset;
-      continue;
+    for (Input* const other : related) {
+      const bool is_later = input.first_ns() >= other->first_ns();
+      if (!AreOfOneHost(is_later ? *other : input, is_later ? input : *other)) {
+        return Fail(input.name(),
+                    "by its clocks, it is not of the host of " + other->name() +
+                        ", or the host has booted since" + kArchiveHint);
+      }
     }
-    const auto difference =
-        static_cast<uint64_t>(*offset) - static_cast<uint64_t>(offset_ns);
-    if (std::min(difference, 0 - difference) > kMaxRealtimeDifference) {
-      return Fail(input.name(),
-                  "by its clocks, it is not of the host of " + related->name() +
-                      ", or the host has booted since" + kArchiveHint);
-    }
+    related.push_back(&input);
   }
   return true;
+}
+
+// The real-time clock may be set between two traces, but forwards only: if it
+// goes back, the host has probably booted.
+bool TraceMerger::AreOfOneHost(Input& earlier, Input& later) {
+  const uint64_t begin_ns = later.first_ns();
+  const int64_t realtime = later.RealtimeOf(begin_ns);
+  if (AreSameRealtime(realtime, earlier.RealtimeOf(begin_ns)))
+    return true;
+  const uint64_t end_ns = earlier.time_ns();
+  return end_ns < begin_ns && earlier.RealtimeOf(end_ns) <= realtime;
 }
 
 void TraceMerger::NumberSequences() {

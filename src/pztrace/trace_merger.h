@@ -73,6 +73,9 @@ class TraceMerger {
   bool SurveyInput(Input* input);
   bool CheckTrack(protozero::ConstBytes descriptor, const Input& input);
   bool CheckClocks();
+  // Returns whether the clocks may be those of one host. |earlier| begins
+  // first.
+  static bool AreOfOneHost(Input& earlier, Input& later);
   void NumberSequences();
   bool Fail(const std::string& name, const std::string& why);
 

@@ -129,6 +129,32 @@ class MergeTest(TimelineCommandTest):
     self.assertIn('track 8 is another one in',
                   self.merge(*self.files(trace, other), code=1))
 
+  def test_the_clock_was_set_in_between(self):
+    noon = 1800000000 * SECOND
+    def recording(sequence, boot, realtime):
+      def snapshot(seconds):
+        readings = ((6, boot + seconds * SECOND), (1, realtime + seconds * SECOND))
+        return packet(sequence, delimited(6, b''.join(
+            delimited(1, integer(1, clock) + integer(2, time))
+            for clock, time in readings)))
+      instant = packet(sequence, integer(8, boot + SECOND), delimited(
+          11, integer(9, INSTANT) + integer(11, 77) + name(str(boot))))
+      return snapshot(0) + instant + snapshot(2)
+    hour = 3600 * SECOND
+    first = recording(1, 100 * SECOND, noon)
+    later = recording(2, 200 * SECOND, noon + 100 * SECOND + hour)
+    for files in (first, later), (later, first):
+      self.merge(*self.files(*files))
+      rows = [(int(row['ts']), int(row['time'])) for row in
+              self.exported_rows(self.merged, '--instants', ())]
+      self.assertEqual(sorted(rows), [
+          (101 * SECOND, noon + SECOND),
+          (201 * SECOND, noon + 101 * SECOND + hour)])
+    # The real time goes back, or is another one at the same boot time.
+    for other in (recording(2, 50 * SECOND, noon + hour),
+                  recording(2, 101 * SECOND, noon + hour)):
+      self.assertIn('not of the host of', self.merge(*self.files(first, other), code=1))
+
   def test_archive(self):
     traces = [names_of_one('first'), names_of_one('second') * 50, names_of_one('third')]
     files = self.files(*traces)
