@@ -23,8 +23,9 @@ void AddPart(const std::optional<TrackInfo>& info,
   const bool is_outermost = place->group == 0;
   if (!info || (is_outermost && info->parent != 0))
     place->is_complete = false;
-  if (info && info->tid != 0) {
-    if (place->tid == 0) {
+  if (info && info->is_thread) {
+    if (!place->has_thread) {
+      place->has_thread = true;
       place->thread = Cut(info->name, kMaxNameSize);
       place->tid = info->tid;
     }

@@ -19,6 +19,7 @@ namespace pztrace {
 struct TrackPlace {
   std::string process;
   int64_t pid = 0;
+  bool has_thread = false;
   std::string thread;
   int64_t tid = 0;
   // The names of the track and of those that it is part of, with slashes

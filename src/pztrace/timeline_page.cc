@@ -264,7 +264,7 @@ class Page {
                               json);
     *json += ",\"level\":" + std::to_string(row.level) + ",\"kind\":\"";
     *json += !row.label.empty() ? "tasks\""
-             : info.tid != 0    ? "thread\""
+             : info.is_thread   ? "thread\""
              : info.pid != 0    ? "process\""
                                 : "track\"";
     *json += continues ? ",\"continues\":true" : "";

@@ -139,7 +139,7 @@ bool TraceCutter::WantsTrack(TrackIndex track) {
     for (const uint64_t uuid :
          tables_.tracks.PathTo(tables_.tracks.uuid(track))) {
       const auto info = tables_.tracks.Find(uuid);
-      if (info && info->pid != 0 && info->tid == 0)
+      if (info && info->pid != 0 && !info->is_thread)
         wanted = options_.wants_process(*info);
     }
   }

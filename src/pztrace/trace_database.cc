@@ -115,7 +115,7 @@ class Threads {
     return place.pid == 0 ? 0 : UpidOf(place.pid, place.process);
   }
   uint32_t UtidOf(const TrackPlace& place) {
-    if (place.tid == 0)
+    if (!place.has_thread)
       return 0;
     Thread& thread = threads_[{place.pid, place.tid}];
     if (thread.utid == 0)
@@ -373,7 +373,7 @@ class TraceDatabase {
       rows->Number(uint64_t{i});
       TextOrNull(info.name, rows.get());
       // A thread's track is in no other: its process has a column of its own.
-      if (info.parent == 0 || info.tid != 0)
+      if (info.parent == 0 || info.is_thread)
         rows->Null();
       else
         rows->Number(TrackIdOf(info.parent));

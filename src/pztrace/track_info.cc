@@ -9,11 +9,11 @@ TrackInfo InfoOf(uint64_t track, const Tracks& tracks) {
 }
 
 std::string LabelOf(const TrackInfo& info) {
-  const int64_t id = info.tid != 0 ? info.tid : info.pid;
+  const int64_t id = info.is_thread ? info.tid : info.pid;
   std::string label = info.name;
   if (label.empty())
-    label = id != 0 ? (info.tid != 0 ? "thread" : "process") : "track";
-  if (id != 0)
+    label = info.is_thread ? "thread" : id != 0 ? "process" : "track";
+  if (info.is_thread || id != 0)
     label += " " + std::to_string(id);
   return label;
 }

@@ -30,7 +30,7 @@ void AddToLine(const RowSlice& slice, Lines* lines) {
 int64_t OrderOf(const std::optional<TrackInfo>& info) {
   if (!info)
     return 0;
-  if (info->tid != 0)
+  if (info->is_thread)
     return info->tid;
   return info->pid != 0 ? info->pid : info->order;
 }

@@ -60,6 +60,19 @@ class ExportTest(TimelineCommandTest):
     self.assertEqual((inner['name'], inner['depth'], inner['ts']),
                      ('inner', 1, 1000 + 2 * MS))
 
+  def test_thread_zero_is_a_thread(self):
+    trace = described() + track(100, delimited(4, integer(1, 41) + integer(2, 0) +
+                                               delimited(5, b'first')), parent=PROCESS)
+    for uuid in 100, PROCESS:
+      trace += event(1, INSTANT, MS, name('a'), integer(11, uuid))
+    self.assertEqual([(row['process'], row['pid'], row['tid'], row['thread'])
+                      for row in self.rows(trace, '--instants')],
+                     [('app', 41, 0, 'first'), ('app', 41, 0, '')])
+    self.path.write_bytes(trace)
+    svg = subprocess.run([PZTRACE, 'svg', self.path], stdout=subprocess.PIPE, check=True)
+    self.assertIn(b'first 0', svg.stdout)
+    self.assertIn(b'app 41', svg.stdout)
+
   def test_values_of_all_types(self):
     interned = (delimited(3, integer(1, 1) + delimited(2, b'key')) +
                 delimited(29, integer(1, 6) + delimited(2, b'interned')))

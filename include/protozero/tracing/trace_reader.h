@@ -146,8 +146,9 @@ struct TaskStep {
   std::string_view text = {};
 };
 
-// The description of a track. A process has |pid|, a thread |pid| and |tid|;
-// for other tracks they are 0.
+// The description of a track. A process has |pid|, a thread |is_thread|, |pid|
+// and |tid|, which is 0 in traces that number threads from 0; for other tracks
+// they are 0.
 struct TrackInfo {
   // The siblings that viewers merge with a track.
   enum class Merging : uint8_t { kByName, kByKey, kNone };
@@ -166,6 +167,7 @@ struct TrackInfo {
   // With kByKey, viewers merge the siblings with the same key. A number N is
   // "sibling_merge_key_int:N", as in Perfetto's trace processor.
   std::string merge_key;
+  bool is_thread = false;
 };
 
 // The tracks of a trace, as far as it has been read. Until its end, tracks are

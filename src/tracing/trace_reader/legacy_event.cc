@@ -145,7 +145,7 @@ class LegacyReader {
     const TrackInfo info = ThreadInfo();
     if (info.pid == 0)
       return info.parent;
-    if (info.tid == 0)
+    if (!info.is_thread)
       return tracks_.uuid(event_.track);
     // If nothing describes the process, it has no track yet.
     tracks_.AddProcess(info.pid, {});

@@ -35,7 +35,7 @@ void SequenceState::SetDefaults(ConstBytes bytes, TrackTable* tracks) {
     extra_double_counters.push_back(uuid);
   if (of_events.track_uuid() != 0)
     track = tracks->IndexOf(of_events.track_uuid());
-  else if (tid == 0)
+  else if (!has_thread)
     track = kNoTrack;
 }
 
@@ -45,6 +45,7 @@ void SequenceState::SetThread(ConstBytes bytes,
   const trace::ThreadDescriptor::Decoder thread(bytes);
   pid = thread.pid();
   tid = thread.tid();
+  has_thread = true;
   reference_us = thread.reference_timestamp_us();
   track = is_known ? tracks->IndexOfThread(pid, tid) : tracks->AddThread(bytes);
 }

@@ -74,7 +74,8 @@ class SequenceState {
   std::vector<uint64_t> extra_double_counters;
   // The content of the sequence's ThreadDescriptor, if it has one.
   int32_t pid = 0;
-  int64_t tid = 0;
+  int64_t tid = 0;  // 0 in traces that number threads from 0.
+  bool has_thread = false;
   int64_t reference_us = 0;
 
   // Members that stay when the sequence begins anew.

@@ -149,7 +149,7 @@ TaskSequence* TaskStepReader::FindThread(SequenceState* sequence) {
   if (!info || info->name != "tasks" || info->parent == 0)
     return nullptr;
   const std::optional<TrackInfo> parent = tracks_.Find(info->parent);
-  if (!parent || parent->tid == 0)
+  if (!parent || !parent->is_thread)
     return nullptr;
   TaskSequence& tasks = TasksOf(sequence);
   const auto next = static_cast<uint32_t>(threads_.size());

@@ -391,6 +391,7 @@ std::optional<TrackInfo> TrackTable::Find(uint64_t uuid) const {
       const Thread& thread = threads_[track->more];
       info.pid = thread.pid;
       info.tid = thread.tid;
+      info.is_thread = true;
       if (thread.name != TextTable::kEmpty)
         name = texts_->string(thread.name);
       break;

@@ -27,7 +27,7 @@ bool EventList::IsWanted(const TraceReader& reader, uint64_t track) const {
     return true;
   for (const uint64_t outer : reader.tracks().PathTo(track)) {
     const std::optional<TrackInfo> info = reader.tracks().Find(outer);
-    if (info && info->tid != 0)
+    if (info && info->is_thread)
       return options_.wants_thread(*info);
   }
   return true;

@@ -42,7 +42,7 @@ void TimelineText::AppendTrack(const ListedEvent& event,
     if (!info)
       continue;
     path += path.empty() ? "" : ", ";
-    if (info->tid != 0) {
+    if (info->is_thread) {
       path += "thread " + std::to_string(info->tid);
     } else if (info->pid != 0) {
       path += "process " + std::to_string(info->pid);
