@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -16,6 +17,7 @@
 
 #include "protozero/tracing/service_host.h"
 #include "protozero/tracing/tracing_service.h"
+#include "src/tracing/ipc/flight_source.h"
 #include "src/tracing/ipc/unix_socket.h"
 #include "src/tracing/local/flight_file.h"
 #include "src/tracing/writer/flight_header.h"
@@ -79,10 +81,13 @@ class FlightFolderTest : public test::IpcTest {
     return error;
   }
   // Returns the file of a process, which is null if there is none.
-  std::unique_ptr<SharedMemory> Take(FlightFolder* folder, pid_t pid) {
+  std::unique_ptr<SharedMemory> Take(FlightFolder* folder,
+                                     pid_t pid,
+                                     uid_t uid = 1000) {
     fd_.Reset();
     error_.clear();
-    return folder->Take({1000, pid}, &fd_, &error_);
+    return folder->Take(
+        {uid, pid}, [this, pid] { displaced_.push_back(pid); }, &fd_, &error_);
   }
   Names Files(const std::string& suffix = "") {
     return protozero::FindFlightFiles(path_ + suffix);
@@ -96,6 +101,8 @@ class FlightFolderTest : public test::IpcTest {
   const std::string new_path_ = path_ + ".new." + std::to_string(getpid());
   ScopedFd fd_;
   std::string error_;
+  // The processes that have lost their files, in this order.
+  std::vector<pid_t> displaced_;
 };
 
 TEST_F(FlightFolderTest, ProgramGetsAFileThatTheServiceDoesNotMap) {
@@ -150,6 +157,59 @@ TEST_F(FlightFolderTest, ProgramThatComesAgainMakesRoomForItself) {
   EXPECT_EQ(Files(), (Names{"00000001-1000-1.flight", "00000003-1000-3.flight",
                             "00000008-1000-2.flight"}));
   EXPECT_EQ(folder->num_taken(), 8u);
+}
+
+TEST_F(FlightFolderTest, ProcessWithManyFilesMakesRoom) {
+  const auto folder = Open(4);
+  std::vector<std::unique_ptr<SharedMemory>> files;
+  for (int i = 0; i < 4; ++i)
+    files.push_back(Take(folder.get(), 66));
+  EXPECT_EQ(Take(folder.get(), 66), nullptr);
+  for (const pid_t pid : {1, 2, 3}) {
+    files.push_back(Take(folder.get(), pid));
+    ASSERT_NE(files.back(), nullptr) << error_;
+  }
+  EXPECT_EQ(displaced_, (std::vector<pid_t>{66, 66, 66}));
+  EXPECT_EQ(Files(),
+            (Names{"00000001-1000-66.flight", "00000005-1000-1.flight",
+                   "00000006-1000-2.flight", "00000007-1000-3.flight"}));
+  EXPECT_EQ(Take(folder.get(), 4), nullptr);
+  EXPECT_EQ(error_, "each file of the flight recorder is in use");
+  // The file of a displaced program is gone, and makes no room when that ends.
+  files.erase(files.begin() + 1);
+  EXPECT_EQ(Take(folder.get(), 4), nullptr);
+  files.erase(files.begin());
+  EXPECT_NE(Take(folder.get(), 4), nullptr) << error_;
+  EXPECT_EQ(displaced_.size(), 3u);
+}
+
+TEST_F(FlightFolderTest, UserWithManyFilesMakesRoom) {
+  const auto folder = Open(4);
+  std::vector<std::unique_ptr<SharedMemory>> files;
+  // The last minutes of a program that has ended.
+  Take(folder.get(), 1);
+  for (const pid_t pid : {61, 62, 63})
+    files.push_back(Take(folder.get(), pid, 2000));
+  // Another program of the user with many does not get them.
+  EXPECT_EQ(Take(folder.get(), 64, 2000), nullptr);
+  EXPECT_EQ(error_,
+            "programs of other users have the files of the flight recorder");
+  // Neither does it if that user has left more.
+  files.erase(files.begin());
+  EXPECT_NE(Take(folder.get(), 64, 2000), nullptr) << error_;
+  EXPECT_EQ(Files().front(), "00000001-1000-1.flight");
+  files.push_back(Take(folder.get(), 65, 2000));
+  EXPECT_EQ(Files().front(), "00000001-1000-1.flight");
+  EXPECT_EQ(displaced_, std::vector<pid_t>());
+  // A third user's program gets what has been left, and the next newcomer the
+  // place of a program of the user with most.
+  files.push_back(Take(folder.get(), 2, 3000));
+  EXPECT_EQ(displaced_, std::vector<pid_t>());
+  files.push_back(Take(folder.get(), 3));
+  EXPECT_EQ(displaced_, std::vector<pid_t>{62});
+  EXPECT_EQ(Files(),
+            (Names{"00000004-2000-63.flight", "00000006-2000-65.flight",
+                   "00000007-3000-2.flight", "00000008-1000-3.flight"}));
 }
 
 TEST_F(FlightFolderTest, FolderOfTheRunBeforeIsKept) {
@@ -329,6 +389,61 @@ TEST_F(FlightFolderTest, OtherProducersAreRefused) {
     host.RunOnce(100);
   EXPECT_EQ(consumer.why, "it cannot write to a flight recorder");
   EXPECT_EQ(Files(), Names());
+}
+
+// The producer whose file makes room for another one's knows it.
+TEST_F(FlightFolderTest, DisplacedProducerIsDisconnected) {
+  struct OneFile : protozero::FlightSource {
+    std::unique_ptr<SharedMemory> Take(const PeerIdentity& producer,
+                                       std::function<void()> on_displaced,
+                                       ScopedFd* fd,
+                                       std::string* why) override {
+      if (displace)
+        displace();
+      displace = on_displaced;
+      return folder->Take(producer, on_displaced, fd, why);
+    }
+    FlightFolder* folder = nullptr;
+    std::function<void()> displace;
+  } source;
+  const auto folder = Open(2);
+  source.folder = folder.get();
+  TracingService service;
+  protozero::ServiceHost::Options options;
+  options.socket = socket();
+  options.flight_source = &source;
+  protozero::ServiceHost host(&service, options);
+  std::string error;
+  ASSERT_TRUE(host.Listen(&error)) << error;
+  TraceConfig config;
+  config.buffers.push_back({65536, protozero::BufferFillPolicy::kRingBuffer});
+  config.data_sources.emplace_back();
+  config.data_sources[0].config.name = test::kSourceName;
+  ASSERT_NE(service.StartTracing(config, nullptr, &error), 0u) << error;
+  using Request = protozero::tracing::pbzero::InitializeConnectionRequest;
+  const auto connect = [&](RawClient* client) {
+    client->Bind();
+    client->Invoke<Request>(2, 1, [](Request* request) {
+      request->set_flight_version(FlightHeader::kVersion);
+    });
+    client->Invoke<>(3, test::kGetAsyncCommand);
+    test::RegisterSource(client, 4);
+  };
+  RawClient first(socket());
+  connect(&first);
+  for (int i = 0; i < 100 && Files().empty(); ++i)
+    host.RunOnce(100);
+  EXPECT_EQ(host.num_connections(), 1u);
+  RawClient second(socket());
+  connect(&second);
+  for (int i = 0; i < 100 && host.num_refused() == 0; ++i)
+    host.RunOnce(100);
+  EXPECT_EQ(host.num_refused(), 1u);
+  EXPECT_EQ(host.num_connections(), 1u);
+  first.CountReceived();
+  EXPECT_TRUE(first.IsClosed());
+  second.CountReceived();
+  EXPECT_FALSE(second.IsClosed());
 }
 
 }  // namespace

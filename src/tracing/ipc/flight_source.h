@@ -3,6 +3,7 @@
 #ifndef SRC_TRACING_IPC_FLIGHT_SOURCE_H_
 #define SRC_TRACING_IPC_FLIGHT_SOURCE_H_
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -23,8 +24,11 @@ class FlightSource {
 
   // Returns an object that stands for the file until the producer is gone, and
   // the file's descriptor. Returns null on failure, with the reason in |error|.
-  // May throw std::bad_alloc. One thread at a time.
+  // If the file has to make room for another producer's, a later call calls
+  // |on_displaced|, which is to have the producer disconnected. May throw
+  // std::bad_alloc. One thread at a time.
   virtual std::unique_ptr<SharedMemory> Take(const PeerIdentity& producer,
+                                             std::function<void()> on_displaced,
                                              ScopedFd* fd,
                                              std::string* error) = 0;
 };

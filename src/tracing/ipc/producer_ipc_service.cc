@@ -105,7 +105,7 @@ bool ProducerIpcService::has_queued() const {
 
 bool ProducerIpcService::is_broken() const {
   std::lock_guard<std::mutex> lock(lock_);
-  return is_broken_;
+  return is_broken_ || is_displaced_;
 }
 
 bool ProducerIpcService::is_out_of_memory() const {
@@ -445,7 +445,11 @@ std::unique_ptr<SharedMemory> ProducerIpcService::TakeFlightFileLocked() {
                         : "it writes another version of flight recorders";
     return nullptr;
   }
-  return flight_source_->Take(peer_, &memory_fd_, &memory_error_);
+  const auto on_displaced = [this] {
+    is_displaced_ = true;
+    wakeup_->Notify();
+  };
+  return flight_source_->Take(peer_, on_displaced, &memory_fd_, &memory_error_);
 }
 
 void ProducerIpcService::SetupDataSource(DataSourceInstanceID instance_id,

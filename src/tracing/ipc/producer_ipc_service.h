@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -77,6 +78,9 @@ class ProducerIpcService final : private TracingService::RemoteProducer {
   // Returns whether it has ended because there was no memory. (There is no way
   // to tell another process that it lacks some of what it has asked for.)
   bool is_out_of_memory() const;
+  // Returns whether it has ended because its flight recorder makes room for
+  // another producer's.
+  bool is_displaced() const { return is_displaced_; }
 
  private:
   using IPCFrame = tracing::pbzero::IPCFrame;
@@ -152,6 +156,8 @@ class ProducerIpcService final : private TracingService::RemoteProducer {
   FrameSender sender_;
   bool is_broken_ = false;
   bool is_out_of_memory_ = false;
+  // It has no lock: another producer's call sets it, which holds its own.
+  std::atomic<bool> is_displaced_{false};
   // False if the producer is gone, but some of its messages are still to be
   // read.
   bool can_send_ = true;

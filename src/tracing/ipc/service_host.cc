@@ -10,14 +10,13 @@
 
 #include <algorithm>
 #include <atomic>
-#include <limits>
-#include <map>
 #include <utility>
 #include <vector>
 
 #include "src/tracing/ipc/descriptor_reserve.h"
 #include "src/tracing/ipc/frame_reader.h"
 #include "src/tracing/ipc/frame_sender.h"
+#include "src/tracing/ipc/peer_shares.h"
 #include "src/tracing/ipc/producer_ipc_service.h"
 #include "src/tracing/ipc/unix_socket.h"
 #include "src/tracing/shared_memory/out_of_memory.h"
@@ -92,11 +91,6 @@ class ServiceHost::Impl {
     uint64_t introduction_deadline;
   };
   using Connections = std::vector<Connection>;
-  // The keys of a process's connections, and of all processes of a user.
-  using ProcessKey = std::pair<uid_t, pid_t>;
-  static ProcessKey KeyOf(const PeerIdentity& peer) {
-    return {peer.uid, peer.pid};
-  }
 
   bool IsOverdue(const Connection& connection, uint64_t now) const {
     return !connection.host->is_introduced() &&
@@ -107,20 +101,10 @@ class ServiceHost::Impl {
   TurnShare ShareOf(const ProducerIpcService& connection) const;
   void RemoveEnded();
   void Add(ScopedFd socket, const PeerIdentity& peer);
-  void Uncount(const PeerIdentity& peer);
-  void ForgetIfNone(const PeerIdentity& peer);
   void Accept();
   bool AcceptByReserve();
   void Admit(ScopedFd socket, bool is_full);
   bool MakeRoomFor(const PeerIdentity& peer, bool is_full);
-  size_t NumOfProcess(const ProcessKey& key) const {
-    const auto it = num_of_process_.find(key);
-    return it == num_of_process_.end() ? 0 : it->second;
-  }
-  size_t NumOfUser(uid_t uid) const {
-    const auto it = num_of_user_.find(uid);
-    return it == num_of_user_.end() ? 0 : it->second;
-  }
 
   TracingService* const service_;
   Options options_;
@@ -139,8 +123,7 @@ class ServiceHost::Impl {
   std::atomic<bool> is_stopping_{false};
   // The connections in the order in which they came.
   Connections connections_;
-  std::map<ProcessKey, size_t> num_of_process_;
-  std::map<uid_t, size_t> num_of_user_;
+  PeerShares places_;
   CommitDataReader commit_reader_;
   // A reused array, which has room for every connection.
   std::vector<pollfd> poll_fds_;
@@ -208,7 +191,7 @@ void ServiceHost::Impl::RunOnce(uint32_t timeout_ms) {
 
 TurnShare ServiceHost::Impl::ShareOf(
     const ProducerIpcService& connection) const {
-  const size_t num = NumOfProcess(KeyOf(connection.peer()));
+  const size_t num = places_.OfProcess(connection.peer());
   return {std::max<size_t>(kTurnShare.frames / num, 1),
           std::max(kTurnShare.bytes / num, kMinTurnBytes)};
 }
@@ -222,7 +205,8 @@ void ServiceHost::Impl::RemoveEnded() {
     if (!has_ended(it))
       continue;
     num_out_of_memory_ += it.host->is_out_of_memory();
-    Uncount(it.host->peer());
+    num_refused_ += it.host->is_displaced();
+    places_.Remove(it.host->peer());
   }
   // The other connections keep their order.
   connections_.erase(
@@ -236,30 +220,15 @@ void ServiceHost::Impl::Add(ScopedFd socket, const PeerIdentity& peer) {
   const size_t num_fds = kNumOwnFds + connections_.size() + 1;
   if (num_fds > poll_fds_.capacity())
     poll_fds_.reserve(2 * num_fds);
-  ScopeExit undo([&] { ForgetIfNone(peer); });
-  num_of_process_.try_emplace(KeyOf(peer));
-  num_of_user_.try_emplace(peer.uid);
+  places_.Reserve(peer);
+  ScopeExit undo([&] { places_.ForgetIfNone(peer); });
   connections_.push_back(
       {std::make_unique<ProducerIpcService>(
            service_, std::move(socket), peer, options_.max_queued_bytes,
            &wakeup_, &memory_reserve_, options_.flight_source, &commit_reader_),
        service_->NowMs() + options_.introduction_timeout_ms});
   undo.Cancel();
-  ++num_of_process_.find(KeyOf(peer))->second;
-  ++num_of_user_.find(peer.uid)->second;
-}
-
-void ServiceHost::Impl::Uncount(const PeerIdentity& peer) {
-  --num_of_process_.find(KeyOf(peer))->second;
-  --num_of_user_.find(peer.uid)->second;
-  ForgetIfNone(peer);
-}
-
-void ServiceHost::Impl::ForgetIfNone(const PeerIdentity& peer) {
-  if (NumOfProcess(KeyOf(peer)) == 0)
-    num_of_process_.erase(KeyOf(peer));
-  if (NumOfUser(peer.uid) == 0)
-    num_of_user_.erase(peer.uid);
+  places_.Add(peer);
 }
 
 int ServiceHost::Impl::ConnectProducer() {
@@ -306,8 +275,7 @@ void ServiceHost::Impl::Accept() {
 // if the host were full. Returns whether it has decided on a newcomer.
 bool ServiceHost::Impl::AcceptByReserve() {
   // If no user has more than one connection, newcomers wait for a descriptor.
-  if (std::none_of(num_of_user_.begin(), num_of_user_.end(),
-                   [](const auto& user) { return user.second > 1; }))
+  if (places_.OfLargestUser() <= 1)
     return false;
   return accept_reserve_.Use([this] {
     // Only an accepted connection says which process it is of.
@@ -332,41 +300,23 @@ void ServiceHost::Impl::Admit(ScopedFd socket, bool is_full) {
 // Closes a connection if needed. Returns false if there is no place. |is_full|
 // says that no more connections are possible, whatever the options say.
 bool ServiceHost::Impl::MakeRoomFor(const PeerIdentity& peer, bool is_full) {
-  const ProcessKey process = KeyOf(peer);
-  if (NumOfProcess(process) >= options_.max_connections_per_process)
+  if (places_.OfProcess(peer) >= options_.max_connections_per_process)
     return false;
   is_full = is_full || connections_.size() >= options_.max_connections;
-  if (!is_full && NumOfUser(peer.uid) < options_.max_connections_per_user)
+  if (!is_full && places_.OfUser(peer.uid) < options_.max_connections_per_user)
     return true;
 
-  const auto has_less = [](const auto& a, const auto& b) {
-    return a.second < b.second;
-  };
-  // Takes the place from a user who has more connections than the newcomer's
-  // user would have, or else from another process of the same user.
-  uid_t user = peer.uid;
-  if (is_full) {
-    const auto largest =
-        std::max_element(num_of_user_.begin(), num_of_user_.end(), has_less);
-    if (largest != num_of_user_.end() &&
-        largest->second > NumOfUser(peer.uid) + 1)
-      user = largest->first;
-  }
-  const auto begin = num_of_process_.lower_bound({user, 0});
-  const auto end =
-      num_of_process_.upper_bound({user, std::numeric_limits<pid_t>::max()});
-  const auto largest = std::max_element(begin, end, has_less);
-  if (largest == end ||
-      (user == peer.uid && largest->second <= NumOfProcess(process) + 1))
+  const auto process = places_.WhoMakesRoom(peer, is_full);
+  if (!process.has_value())
     return false;
   auto last = connections_.end();
   for (auto it = connections_.begin(); it != connections_.end(); ++it) {
-    if (KeyOf(it->host->peer()) == largest->first &&
+    if (PeerShares::ProcessOf(it->host->peer()) == *process &&
         (last == connections_.end() || last->host->is_introduced() ||
          !it->host->is_introduced()))
       last = it;
   }
-  Uncount(last->host->peer());
+  places_.Remove(last->host->peer());
   connections_.erase(last);
   ++num_refused_;
   return true;

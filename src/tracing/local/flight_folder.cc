@@ -17,6 +17,7 @@
 
 #include "src/tracing/ipc/folder_lock.h"
 #include "src/tracing/local/flight_file.h"
+#include "src/tracing/shared_memory/out_of_memory.h"
 
 #include "protozero/internal/macros.h"
 
@@ -177,28 +178,46 @@ bool KeepLastFolder(int parent,
 // A program's file, as long as the program is connected.
 class FlightFolder::FileInUse final : public SharedMemory {
  public:
-  FileInUse(File file, size_t size) : file_(std::move(file)), size_(size) {}
+  FileInUse(File file, size_t size, std::function<void()> on_displaced)
+      : file_(std::move(file)),
+        size_(size),
+        on_displaced_(std::move(on_displaced)) {}
   ~FileInUse() override {
-    if (folder_ == nullptr)
+    FlightFolder* const folder = folder_;
+    if (folder == nullptr)
       return;
-    --folder_->num_in_use_;
-    folder_->left_.push_back(std::move(file_));
+    End();
+    folder->left_.push_back(std::move(file_));
   }
 
   // Says that the file is there.
   void Begin(FlightFolder* folder) {
     folder_ = folder;
-    ++folder_->num_in_use_;
+    folder_->in_use_.push_back(this);
+    folder_->shares_.Add(file_.owner);
   }
+  // Says that the program loses the file.
+  void Displace() {
+    End();
+    on_displaced_();
+  }
+  const File& file() const { return file_; }
 
   uint8_t* start() const override { return nullptr; }
   size_t size() const override { return size_; }
 
  private:
-  // Null before Begin().
+  void End() {
+    std::vector<FileInUse*>& all = folder_->in_use_;
+    all.erase(std::find(all.begin(), all.end(), this));
+    folder_ = nullptr;
+  }
+
+  // Null before Begin(), and after the end.
   FlightFolder* folder_ = nullptr;
   File file_;
   const size_t size_;
+  const std::function<void()> on_displaced_;
 };
 
 FlightFolder::~FlightFolder() {
@@ -219,6 +238,7 @@ bool FlightFolder::Open(const std::string& wanted_path,
     path.pop_back();
   num_files_ = num_files;
   file_size_ = size / num_files;
+  in_use_.reserve(num_files);
   left_.reserve(num_files);
   path_ = path;
   name_ = path.substr(path.rfind('/') + 1);
@@ -287,30 +307,68 @@ bool FlightFolder::AddSpare(std::string* error) {
   return true;
 }
 
-// Removes the file that was left first, or a file of the newcomer's own. Its
-// memory is not used again: who has left it may still write there.
-bool FlightFolder::RemoveLeftFile(const PeerIdentity& newcomer,
-                                  std::string* error) {
-  if (left_.empty()) {
-    *error = "each file of the flight recorder is in use";
-    return false;
+bool FlightFolder::MakeRoomFor(const PeerIdentity& newcomer,
+                               std::string* error) {
+  if (RemoveLeftFile(newcomer) || RemoveFileInUse(newcomer))
+    return true;
+  *error = left_.empty() ? "each file of the flight recorder is in use"
+                         : "programs of other users have the files of the "
+                           "flight recorder";
+  return false;
+}
+
+bool FlightFolder::RemoveLeftFile(const PeerIdentity& newcomer) {
+  auto victim = left_.end();
+  size_t most = 0;
+  for (auto it = left_.begin(); it != left_.end(); ++it) {
+    const bool is_own_user = it->owner.uid == newcomer.uid;
+    if (is_own_user && it->owner.pid == newcomer.pid) {
+      victim = it;
+      break;
+    }
+    const size_t share = shares_.OfUser(it->owner.uid);
+    if (share > most && (is_own_user || share > shares_.OfUser(newcomer.uid))) {
+      victim = it;
+      most = share;
+    }
   }
-  const auto own =
-      std::find_if(left_.begin(), left_.end(), [&](const File& file) {
-        return file.owner.uid == newcomer.uid && file.owner.pid == newcomer.pid;
-      });
-  const auto it = own != left_.end() ? own : left_.begin();
-  unlinkat(folder_.get(), it->name.c_str(), 0);
-  left_.erase(it);
+  if (victim == left_.end())
+    return false;
+  Remove(*victim);
+  left_.erase(victim);
   return true;
 }
 
-std::unique_ptr<SharedMemory> FlightFolder::Take(const PeerIdentity& producer,
-                                                 ScopedFd* fd,
-                                                 std::string* error) {
+bool FlightFolder::RemoveFileInUse(const PeerIdentity& newcomer) {
+  const auto process = shares_.WhoMakesRoom(newcomer, /*is_full=*/true);
+  if (!process.has_value())
+    return false;
+  const auto last = std::find_if(
+      in_use_.rbegin(), in_use_.rend(), [&](const FileInUse* file) {
+        return PeerShares::ProcessOf(file->file().owner) == *process;
+      });
+  if (last == in_use_.rend())
+    return false;
+  FileInUse* const victim = *last;
+  Remove(victim->file());
+  victim->Displace();
+  return true;
+}
+
+// The file's memory is not used again: the program may still write there.
+void FlightFolder::Remove(const File& file) {
+  unlinkat(folder_.get(), file.name.c_str(), 0);
+  shares_.Remove(file.owner);
+}
+
+std::unique_ptr<SharedMemory> FlightFolder::Take(
+    const PeerIdentity& producer,
+    std::function<void()> on_displaced,
+    ScopedFd* fd,
+    std::string* error) {
   if (spares_.empty()) {
-    if (num_in_use_ + left_.size() == num_files_ &&
-        !RemoveLeftFile(producer, error)) {
+    if (in_use_.size() + left_.size() == num_files_ &&
+        !MakeRoomFor(producer, error)) {
       return nullptr;
     }
     if (!AddSpare(error))
@@ -321,8 +379,10 @@ std::unique_ptr<SharedMemory> FlightFolder::Take(const PeerIdentity& producer,
   snprintf(name, sizeof(name), "%08" PRIu32 "-%" PRIu32 "-%" PRId32 ".flight",
            num_taken_ + 1, static_cast<uint32_t>(producer.uid),
            static_cast<int32_t>(producer.pid));
-  auto in_use =
-      std::make_unique<FileInUse>(File{name, producer}, spare.file->size());
+  auto in_use = std::make_unique<FileInUse>(
+      File{name, producer}, spare.file->size(), std::move(on_displaced));
+  shares_.Reserve(producer);
+  ScopeExit undo([&] { shares_.ForgetIfNone(producer); });
   FlightHeader* const header = HeaderOf(*spare.file);
   header->uid = producer.uid;
   header->pid = producer.pid;
@@ -330,6 +390,7 @@ std::unique_ptr<SharedMemory> FlightFolder::Take(const PeerIdentity& producer,
     Fail(path_, error);
     return nullptr;
   }
+  undo.Cancel();
   in_use->Begin(this);
   ++num_taken_;
   *fd = spare.file->TakeFd();

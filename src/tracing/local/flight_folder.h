@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -13,6 +14,7 @@
 
 #include "protozero/tracing/shared_memory.h"
 #include "src/tracing/ipc/flight_source.h"
+#include "src/tracing/ipc/peer_shares.h"
 #include "src/tracing/ipc/shared_memory_file.h"
 #include "src/tracing/ipc/unix_socket.h"
 
@@ -28,9 +30,12 @@ PROTOZERO_ABI_BEGIN
 //                          kernel has told the ids, whatever the file says
 //   spare-NUMBER           room for another program
 //
-// Programs keep their files until they end. From then on, the file that was
-// left first makes room for the next program; a program that has connected
-// again gives way to itself.
+// Users share the files as ServiceHost has them share places. A program that
+// has connected again gives way to itself. Otherwise the file that was left
+// first makes room for the next program, of the user who has most files: of one
+// who has more than the newcomer's user, or of that user. If programs that run
+// have all of these, users and processes with many make room for those with
+// few.
 class FlightFolder final : public FlightSource {
  public:
   // The name of the service's own file.
@@ -62,6 +67,7 @@ class FlightFolder final : public FlightSource {
 
   // FlightSource:
   std::unique_ptr<SharedMemory> Take(const PeerIdentity& producer,
+                                     std::function<void()> on_displaced,
                                      ScopedFd* fd,
                                      std::string* error) override;
 
@@ -87,7 +93,11 @@ class FlightFolder final : public FlightSource {
   // Return false, with the reason in |error|, on failure.
   bool MakeFiles(std::string* error);
   bool AddSpare(std::string* error);
-  bool RemoveLeftFile(const PeerIdentity& newcomer, std::string* error);
+  bool MakeRoomFor(const PeerIdentity& newcomer, std::string* error);
+  bool RemoveLeftFile(const PeerIdentity& newcomer);
+  bool RemoveFileInUse(const PeerIdentity& newcomer);
+  // Removes the file of a program, which has its share back.
+  void Remove(const File& file);
 
   std::string path_;
   // The open parent, and the last part of the path.
@@ -104,9 +114,12 @@ class FlightFolder final : public FlightSource {
   uint32_t num_spares_made_ = 0;
   std::vector<Spare> spares_;
   uint32_t num_taken_ = 0;
-  size_t num_in_use_ = 0;
-  // The files that programs have left, in this order. It has room for all.
+  // The files of programs that are connected, and those that programs have
+  // left, each in this order. They have room for all.
+  std::vector<FileInUse*> in_use_;
   std::vector<File> left_;
+  // The shares in both.
+  PeerShares shares_;
 };
 
 // Reads the ids in the name of a program's file. Returns false if it is none.
