@@ -18,6 +18,7 @@
 #include "src/tracing/local/flight_copy.h"
 #include "src/tracing/local/flight_folder.h"
 #include "src/tracing/service/service_packets.h"
+#include "src/tracing/shared_memory/out_of_memory.h"
 
 namespace pztrace {
 
@@ -39,6 +40,8 @@ bool ReadAt(int fd, uint64_t offset, size_t size, void* data) {
     const ssize_t done = pread(fd, pos, size, static_cast<off_t>(offset));
     if (done < 0 && errno == EINTR)
       continue;
+    if (done == 0)
+      errno = 0;
     if (done <= 0)
       return false;
     pos += done;
@@ -53,7 +56,8 @@ bool ReadAt(int fd, uint64_t offset, size_t size, void* data) {
 bool FlightInput::Open(const std::string& path) {
   const char* const name = program::DisplayName(path);
   ScopedFd file(path == "-" ? dup(STDIN_FILENO)
-                            : open(path.c_str(), O_RDONLY | O_CLOEXEC));
+                            : open(path.c_str(),
+                                   O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat status;
   std::string error;
   if (file.is_valid() && fstat(file.get(), &status) == 0 &&
@@ -81,7 +85,7 @@ bool FlightInput::ReadFile(int fd,
   const bool is_core = ReadAt(fd, 0, sizeof(magic), magic) &&
                        memcmp(magic, ELFMAG, SELFMAG) == 0;
   return is_core ? ReadCore(fd, size, file, error)
-                 : Read(fd, 0, size, file, error);
+                 : Read(fd, 0, size, /*wanted_size=*/0, file, error);
 }
 
 bool FlightInput::WriteTrace(const FlightReader::Write& write) {
@@ -101,6 +105,10 @@ protozero::TraceStats FlightInput::Stats() const {
   protozero::TraceStats stats;
   for (const Program& program : programs_)
     stats.buffers.push_back(program.stats);
+  if (num_unreadable_ != 0) {
+    stats.buffers.emplace_back();
+    stats.buffers.back().unknown_losses = num_unreadable_;
+  }
   stats.producers_seen = static_cast<uint32_t>(programs_.size());
   stats.tracing_sessions = 1;
   return stats;
@@ -119,32 +127,53 @@ bool FlightInput::WriteProgram(FlightReader* reader,
 bool FlightInput::WriteFolder(const FlightReader::Write& write) {
   for (const std::string& name : protozero::FindFlightFiles(folder_)) {
     const std::string path = folder_ + "/" + name;
-    const ScopedFd fd(open(path.c_str(), kOpenFlags));
-    // A running recorder may have removed it meanwhile.
-    if (!fd.is_valid() && errno == ENOENT)
-      continue;
     uint32_t uid;
     int32_t pid;
     protozero::ParseFlightName(name, &uid, &pid);
     File file;
-    struct stat status;
     std::string error;
-    if (!fd.is_valid() || fstat(fd.get(), &status) != 0) {
-      error = strerror(errno);
-    } else if (Read(fd.get(), 0, static_cast<uint64_t>(status.st_size), &file,
-                    &error)) {
+    if (ReadProgram(path, &file, &error)) {
       if (!WriteProgram(&file.reader, uid, pid, write))
         return false;
-      continue;
+    } else if (!error.empty()) {
+      program::PrintError(kProgram, "%s: %s", path.c_str(), error.c_str());
+      ++num_unreadable_;
     }
-    program::PrintError(kProgram, "%s: %s", path.c_str(), error.c_str());
   }
   return true;
+}
+
+bool FlightInput::ReadProgram(const std::string& path,
+                              File* file,
+                              std::string* error) {
+  const ScopedFd fd(open(path.c_str(), kOpenFlags));
+  // A running recorder may have removed it meanwhile.
+  if (!fd.is_valid() && errno == ENOENT)
+    return false;
+  struct stat status;
+  if (!fd.is_valid() || fstat(fd.get(), &status) != 0) {
+    *error = strerror(errno);
+    return false;
+  }
+  if (!S_ISREG(status.st_mode)) {
+    *error = kNoRecording;
+    return false;
+  }
+  // A program that makes its file larger has no more of this one's memory.
+  bool is_read = false;
+  if (!protozero::RunsInMemory([&] {
+        is_read = Read(fd.get(), 0, static_cast<uint64_t>(status.st_size),
+                       file_.reader.program_size(), file, error);
+      })) {
+    *error = "out of memory";
+  }
+  return is_read;
 }
 
 bool FlightInput::Read(int fd,
                        uint64_t offset,
                        uint64_t max_size,
+                       uint64_t wanted_size,
                        File* file,
                        std::string* error) {
   alignas(FlightHeader) uint8_t header[FlightHeader::kSize] = {};
@@ -154,6 +183,10 @@ bool FlightInput::Read(int fd,
     return false;
   if (size > max_size) {
     *error = "cut, or damaged at its beginning";
+    return false;
+  }
+  if (wanted_size != 0 && size != wanted_size) {
+    *error = "the program has changed its size";
     return false;
   }
   const size_t page_size =
@@ -167,7 +200,7 @@ bool FlightInput::Read(int fd,
       return ReadAt(fd, offset + pos + begin, length, data);
     };
     if (!protozero::CopyFlightPage(read, page_size, bytes + pos)) {
-      *error = strerror(errno);
+      *error = errno != 0 ? strerror(errno) : "it has become shorter";
       return false;
     }
   }
@@ -221,7 +254,8 @@ bool FlightInput::ReadCore(int fd,
     best_size = segment.p_filesz;
     best_time = time;
   }
-  return best_size != 0 && Read(fd, best_begin, best_size, file, error);
+  return best_size != 0 &&
+         Read(fd, best_begin, best_size, /*wanted_size=*/0, file, error);
 }
 
 }  // namespace pztrace

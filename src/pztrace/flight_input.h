@@ -48,9 +48,11 @@ class FlightInput {
   // |error|.
   static bool ReadFile(int fd, uint64_t size, File* file, std::string* error);
   // Reads the recording that begins at |offset|, and may have |max_size| bytes.
+  // It has |wanted_size|, unless that is 0.
   static bool Read(int fd,
                    uint64_t offset,
                    uint64_t max_size,
+                   uint64_t wanted_size,
                    File* file,
                    std::string* error);
   static bool ReadCore(int fd,
@@ -62,12 +64,17 @@ class FlightInput {
                     int32_t pid,
                     const protozero::FlightReader::Write& write);
   bool WriteFolder(const protozero::FlightReader::Write& write);
+  // Reads the file of a program in the folder. Returns false on failure, with
+  // the reason in |error|; that is empty if the file is gone.
+  bool ReadProgram(const std::string& path, File* file, std::string* error);
 
   // The folder; empty if the recording is a file.
   std::string folder_;
   // That file, or the one of the folder's recorder.
   File file_;
   uint32_t last_sequence_id_ = 0;
+  // The programs whose files cannot be read.
+  uint64_t num_unreadable_ = 0;
   std::vector<Program> programs_;
 };
 

@@ -229,11 +229,12 @@ class FlightRecorderTest(PztraceTest):
 
   def test_files_are_not_trusted(self):
     recorder = self.start_recorder()
-    programs = [self.start_program(name) for name in ('good', 'liar', 'breaker', 'cutter')]
+    programs = [self.start_program(name)
+                for name in ('good', 'liar', 'breaker', 'cutter', 'grower', 'larger')]
     for program in programs:
       self.write_until(program, 'line', 'traced\n')
     self.kill(recorder, *programs)
-    liar, breaker, cutter = (
+    liar, breaker, cutter, grower, larger = (
         next(self.flights.glob('*-%d.flight' % program.pid)) for program in programs[1:])
     with open(liar, 'r+b') as file:
       file.seek(28)
@@ -241,10 +242,26 @@ class FlightRecorderTest(PztraceTest):
     with open(breaker, 'r+b') as file:
       file.write(b'x')
     os.truncate(cutter, 8192)
+    # A file that is larger, and says so, or not.
+    for path in grower, larger:
+      os.truncate(path, 1 << 43)
+    with open(grower, 'r+b') as file:
+      file.seek(24)
+      file.write(struct.pack('I', 1 << 30))
+    fifo, link, folder = (self.flights / ('0000000%d-1-1.flight' % i) for i in (7, 8, 9))
+    os.mkfifo(fifo)
+    link.symlink_to(liar)
+    folder.mkdir()
     error = self.recover()
+    self.assertIn('%s: the program has changed its size\n' % grower, error)
+    for path in fifo, folder:
+      self.assertIn('%s: no file of a flight recorder\n' % path, error)
+    self.assertIn('%s: Too many levels of symbolic links\n' % link, error)
     self.assertIn('%s: no file of a flight recorder\n' % breaker, error)
     self.assertIn('%s: cut, or damaged at its beginning\n' % cutter, error)
-    self.assertEqual(self.lines(), {program.pid: {'line'} for program in programs[:2]})
+    self.assertEqual(self.lines(), {program.pid: {'line'}
+                                    for program in (*programs[:2], programs[5])})
+    self.assertIn('an unknown number of packets lost in 6 places\n', error)
     for packet in self.decode():
       self.assertIn(packet.int('trusted_uid'), (None, os.geteuid()))
 

@@ -315,6 +315,23 @@ TEST_F(RingTest, APacketThatIsLongerThanTheRingIsLost) {
   EXPECT_EQ(Read(), "!3 3 3 3 3 3 3 3 3 3 3 3 3 3 3 3");
 }
 
+class LargeRingTest : public RingTest {
+ protected:
+  static constexpr size_t kLimit = protozero::TracingLimits::kMaxPacketSize;
+
+  LargeRingTest() : RingTest((kLimit + kLimit / 8) / kPageSize) {}
+};
+
+TEST_F(LargeRingTest, APacketBeyondTheLimitIsLost) {
+  const auto writer = arbiter_->CreateTraceWriter(1);
+  Write(writer.get(), 1, 10);
+  Write(writer.get(), 2, kLimit);
+  Write(writer.get(), 3, 10);
+  EXPECT_EQ(Read(), "1 !3");
+  EXPECT_EQ(stats_.packets_too_large, 1u);
+  EXPECT_EQ(stats_.packets_torn, 0u);
+}
+
 TEST_F(RingTest, MoreWritersThanChunksLosePackets) {
   std::vector<std::unique_ptr<TraceWriter>> writers;
   for (uint32_t i = 0; i < 18; ++i) {

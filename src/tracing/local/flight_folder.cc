@@ -291,6 +291,10 @@ bool FlightFolder::MakeFiles(std::string* error) {
     if (!AddSpare(error))
       return false;
   }
+  const FlightHeader& program = *HeaderOf(*spares_[0].file);
+  FlightHeader* const header = HeaderOf(*recorder_);
+  header->page_size = program.page_size;
+  header->program_pages = program.num_pages;
   return true;
 }
 

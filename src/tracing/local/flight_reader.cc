@@ -63,6 +63,12 @@ bool FlightReader::Open(ConstBytes file, std::string* error) {
   return true;
 }
 
+uint64_t FlightReader::program_size() const {
+  const uint64_t num_pages = header()->program_pages;
+  return num_pages == 0 ? 0
+                        : FlightHeader::kSize + num_pages * header()->page_size;
+}
+
 bool FlightReader::WriteBegin(const Write& write) const {
   std::vector<uint8_t> bytes;
   return service::AppendTraceHeader(clocks(), std::string(), &bytes) &&
@@ -137,13 +143,14 @@ void FlightReader::CountLosses(const RingReader::Stats& ring) {
   stats.chunks_written = stats.chunks_read = ring.chunks_read;
   stats.lost.Add(LossReason::kIncomplete, ring.packets_unfinished);
   stats.lost.Add(LossReason::kOverwritten, ring.packets_torn);
+  stats.lost.Add(LossReason::kTooLarge, ring.packets_too_large);
   stats.unknown_losses = ring.chunks_corrupt;
   // Packets that their writers have given up are counted in the header, too.
   stats.lost.Add(LossesOf(*header()));
-  stats.packets_written = stats.packets_read +
-                          stats.lost.of(LossReason::kIncomplete) +
-                          stats.lost.of(LossReason::kOverwritten) +
-                          stats.lost.of(LossReason::kInvalid);
+  stats.packets_written =
+      stats.packets_read + stats.lost.of(LossReason::kIncomplete) +
+      stats.lost.of(LossReason::kOverwritten) +
+      stats.lost.of(LossReason::kInvalid) + ring.packets_too_large;
   stats.packets_begun = stats.packets_read;
   PacketLosses::Increase(&stats.packets_begun, stats.lost.total());
 }

@@ -56,6 +56,9 @@ class FlightReader {
   // Return the process of the file, as the file says.
   uint32_t uid() const { return header()->uid; }
   int32_t pid() const { return header()->pid; }
+  // Returns the size of programs' files, if the file is that of a folder's
+  // recorder; 0 if it does not say.
+  uint64_t program_size() const;
 
  private:
   const FlightHeader* header() const {

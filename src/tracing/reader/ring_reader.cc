@@ -166,6 +166,10 @@ void RingReader::TakeFragment(ConstBytes fragment,
     packet_.previous_packet_dropped = true;
     packet_state_ = PacketState::kLost;
   }
+  if (packet_state_ == PacketState::kBegun &&
+      fragment.size > TracingLimits::kMaxPacketSize - fragments_.size()) {
+    LosePacket(&stats_.packets_too_large);
+  }
   if (packet_state_ == PacketState::kBegun) {
     if (begins_packet && ends_packet) {
       packet_.bytes = fragment;

@@ -44,6 +44,8 @@ class RingReader {
     // missing: it was overwritten or, if the writer has ended between two
     // chunks, was never written. RingState::packets_overwritten has the others.
     uint64_t packets_torn = 0;
+    // Packets of more than TracingLimits::kMaxPacketSize.
+    uint64_t packets_too_large = 0;
     // Chunks with bytes that are no fragment.
     uint64_t chunks_corrupt = 0;
   };
@@ -58,7 +60,8 @@ class RingReader {
 
   // Gives out all packets: those of one writer after those of another, each in
   // the order in which they were begun. Allocates no more than the memory has
-  // bytes, and the size of a chunk. May throw std::bad_alloc. Call it once.
+  // bytes, or twice a packet's limit, and the size of a chunk. May throw
+  // std::bad_alloc. Call it once.
   void ReadPackets(const std::function<void(const Packet&)>& on_packet);
 
   const Stats& stats() const { return stats_; }

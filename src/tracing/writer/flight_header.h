@@ -44,7 +44,9 @@ struct FlightHeader {
   // The process that writes, and its user.
   int32_t pid;
   uint32_t uid;
-  uint32_t reserved;
+  // In the file of a folder's recorder: the pages of a program's file, which
+  // have |page_size|. A program may write anything to its own header.
+  uint32_t program_pages;
   // The clocks when the file was made, in nanoseconds. 0 if there is no such
   // clock.
   uint64_t realtime_ns;
