@@ -35,11 +35,13 @@ void PeerShares::ForgetIfNone(const PeerIdentity& peer) {
 }
 
 void PeerShares::Add(const PeerIdentity& peer, size_t amount) {
-  of_process_.find(ProcessOf(peer))->second += amount;
-  of_user_.find(peer.uid)->second += amount;
+  of_process_[ProcessOf(peer)] += amount;
+  of_user_[peer.uid] += amount;
 }
 
 void PeerShares::Remove(const PeerIdentity& peer, size_t amount) {
+  if (amount == 0)
+    return;
   of_process_.find(ProcessOf(peer))->second -= amount;
   of_user_.find(peer.uid)->second -= amount;
   ForgetIfNone(peer);

@@ -28,13 +28,12 @@ class PeerShares {
     return {peer.uid, peer.pid};
   }
 
-  // Prepares Add(). Throws std::bad_alloc, and has changed nothing, if there is
-  // no memory.
+  // Lets the next call be an Add() that does not throw. Throws std::bad_alloc,
+  // and has changed nothing, if there is no memory.
   void Reserve(const PeerIdentity& peer);
   // Undoes Reserve() if the peer has nothing.
   void ForgetIfNone(const PeerIdentity& peer);
-  // Adds to the peer's share. REQUIRES: Reserve() was called for it, and
-  // ForgetIfNone() was not.
+  // Adds to the peer's share. May throw std::bad_alloc.
   void Add(const PeerIdentity& peer, size_t amount = 1);
   // Takes from it. REQUIRES: it has that much.
   void Remove(const PeerIdentity& peer, size_t amount = 1);
