@@ -18,6 +18,7 @@ namespace pbz {
 namespace {
 
 using protozero::proto_utils::ProtoSchemaToWireType;
+using protozero::proto_utils::ProtoWireType;
 
 using Indices = std::vector<uint32_t>;
 
@@ -25,10 +26,37 @@ bool IsMap(const FieldType& type) {
   return type.is_repeated && type.message && type.message->is_map_entry;
 }
 
-void AppendNumberJson(const FieldType& type, uint64_t bits, std::string* json) {
+// The bytes of names that JSON may have, in proportion to the fields: an
+// element of a packed enum takes one byte, and its name up to Schema::kMaxName.
+// Beyond, there are numbers.
+class NameBudget {
+ public:
+  void AddSource(const Item& item) {
+    const bool has_size = item.field.type() == ProtoWireType::kLengthDelimited;
+    left_ += kMaxGrowth * (2 + (has_size ? item.field.as_bytes().size : 0));
+  }
+  // Returns whether the name may be there.
+  bool Take(const std::string& name) {
+    const bool is_enough = name.size() <= left_;
+    if (is_enough)
+      left_ -= name.size();
+    return is_enough;
+  }
+
+ private:
+  static constexpr size_t kMinBytes = 64 * 1024;
+  static constexpr size_t kMaxGrowth = 64;
+  size_t left_ = kMinBytes;
+};
+
+void AppendNumberJson(const FieldType& type,
+                      uint64_t bits,
+                      NameBudget* names,
+                      std::string* json) {
   if (type.enum_type) {
-    if (const auto* name =
-            type.enum_type->FindName(static_cast<int32_t>(bits))) {
+    const std::string* const name =
+        type.enum_type->FindName(static_cast<int32_t>(bits));
+    if (name != nullptr && names->Take(*name)) {
       program::AppendJsonString(*name, json);
       return;
     }
@@ -48,6 +76,7 @@ void AppendNumberJson(const FieldType& type, uint64_t bits, std::string* json) {
 // Appends the value of |field|, or the default if it is invalid.
 void AppendScalarJson(const FieldType& type,
                       protozero::Field field,
+                      NameBudget* names,
                       std::string* json) {
   if (type.type == SchemaType::kString) {
     program::AppendJsonString(field.as_bytes().ToStdStringView(), json);
@@ -56,7 +85,7 @@ void AppendScalarJson(const FieldType& type,
     program::AppendBase64(field.as_bytes().ToStdStringView(), json);
     *json += '"';
   } else {
-    AppendNumberJson(type, field.as_uint64(), json);
+    AppendNumberJson(type, field.as_uint64(), names, json);
   }
 }
 
@@ -64,6 +93,24 @@ class JsonWriter {
  public:
   JsonWriter(const std::vector<Item>& all, std::string* json)
       : all_(all), json_(json) {}
+
+  void AppendOnly(const FieldType& type, const Indices& parts) {
+    AddSources(parts);
+    AppendField(type, parts);
+  }
+
+  void AppendAll() {
+    Indices fields;
+    AddFields(0, static_cast<uint32_t>(all_.size()), &fields);
+    AddSources(fields);
+    AppendFields(Sorted(fields));
+  }
+
+ private:
+  void AddSources(const Indices& fields) {
+    for (const uint32_t field : fields)
+      names_.AddSource(all_[field]);
+  }
 
   void AppendField(const FieldType& type, const Indices& parts) {
     if (IsMap(type))
@@ -74,20 +121,13 @@ class JsonWriter {
       AppendSingular(type, parts);
   }
 
-  void AppendAll() {
-    Indices fields;
-    AddFields(0, static_cast<uint32_t>(all_.size()), &fields);
-    AppendFields(Sorted(fields));
-  }
-
- private:
   void AppendSingular(const FieldType& type, const Indices& parts) {
     if (type.is_message())
       AppendMessage(parts);
     else
       AppendScalarJson(
           type, parts.empty() ? protozero::Field() : all_[parts.back()].field,
-          json_);
+          &names_, json_);
   }
 
   void AppendArray(const FieldType& type, const Indices& parts) {
@@ -110,7 +150,7 @@ class JsonWriter {
         if (!type.HasValue(static_cast<int32_t>(bits)))
           return;
         separate();
-        AppendNumberJson(type, bits, json_);
+        AppendNumberJson(type, bits, &names_, json_);
       });
     }
     *json_ += ']';
@@ -132,7 +172,7 @@ class JsonWriter {
           value.push_back(part);
       }
       if (key_type)
-        AppendScalarJson(*key_type, key_field, &key);
+        AppendScalarJson(*key_type, key_field, &names_, &key);
       if (key.empty() || key[0] != '"')
         key.insert(0, 1, '"').push_back('"');
       values[key] = std::move(value);
@@ -174,7 +214,9 @@ class JsonWriter {
       });
       const size_t size = json_->size();
       *json_ += separator;
-      program::AppendJsonString(PathName(*type), json_);
+      const std::string name = PathName(*type);
+      program::AppendJsonString(
+          names_.Take(name) ? name : std::to_string(type->id), json_);
       *json_ += ':';
       const size_t value = json_->size();
       AppendField(*type, Indices(begin, end));
@@ -215,6 +257,7 @@ class JsonWriter {
 
   const std::vector<Item>& all_;
   std::string* const json_;
+  NameBudget names_;
 };
 
 }  // namespace
@@ -271,7 +314,7 @@ void AppendFieldJson(const std::vector<Item>& all,
                      const std::vector<uint32_t>& parts,
                      const FieldType& type,
                      std::string* json) {
-  JsonWriter(all, json).AppendField(type, parts);
+  JsonWriter(all, json).AppendOnly(type, parts);
 }
 
 void AppendMessageJson(const std::vector<Item>& all, std::string* json) {

@@ -59,7 +59,8 @@ class MessageItems : public Visitor {
 //
 // This is protobuf's JSON, with changes that databases read more easily: fields
 // have the names of the schema, integers of 64 bits are numbers, and well-known
-// types are messages like others.
+// types are messages like others. Names of fields and of enum values that would
+// take more than 64 KB, and 64 bytes for each byte of the field, are numbers.
 void AppendFieldJson(const std::vector<Item>& all,
                      const std::vector<uint32_t>& parts,
                      const FieldType& type,
