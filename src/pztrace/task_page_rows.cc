@@ -214,11 +214,10 @@ void TaskPageRows::AddTask(uint32_t number, Group* group) {
     slice.details = DetailsOf(ArgsOfPart(part), flows);
     slices[1].push_back(slice);
   }
-  AddSlices(number, &slices);
+  AddSlices(number, &free);
 }
 
-void TaskPageRows::AddSlices(uint32_t task,
-                             std::vector<std::vector<RowSlice>>* lines) {
+void TaskPageRows::AddSlices(uint32_t task, Line* line) {
   const auto found = slices_.find(task);
   if (found == slices_.end())
     return;
@@ -228,17 +227,30 @@ void TaskPageRows::AddSlices(uint32_t task,
         return a->begin_ns != b->begin_ns ? a->begin_ns < b->begin_ns
                                           : a->duration_ns > b->duration_ns;
       });
+  auto& lines = line->events.slices;
   for (const RowSlice* const slice : slices) {
-    size_t line = kStateLines;
-    while (line < lines->size() && !(*lines)[line].empty() &&
-           (*lines)[line].back().begin_ns + (*lines)[line].back().duration_ns >
-               slice->begin_ns) {
-      ++line;
-    }
-    if (line == lines->size())
-      lines->emplace_back();
-    (*lines)[line].push_back(*slice);
+    const size_t index =
+        kStateLines +
+        line->slices.LineFor(slice->begin_ns,
+                             slice->begin_ns + slice->duration_ns);
+    if (index == lines.size())
+      lines.emplace_back();
+    lines[index].push_back(*slice);
   }
+}
+
+size_t TaskPageRows::LinePacker::LineFor(uint64_t begin_ns, uint64_t end_ns) {
+  for (; !used_.empty() && used_.top().first <= begin_ns; used_.pop())
+    free_.push(used_.top().second);
+  size_t line = num_lines_;
+  if (free_.empty()) {
+    ++num_lines_;
+  } else {
+    line = free_.top();
+    free_.pop();
+  }
+  used_.emplace(end_ns, line);
+  return line;
 }
 
 void TaskPageRows::AppendTo(std::vector<TrackRow>* rows) const {

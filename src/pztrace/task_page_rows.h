@@ -7,8 +7,10 @@
 #include <stdint.h>
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
+#include <queue>
 #include <string>
 #include <vector>
 
@@ -49,9 +51,24 @@ class TaskPageRows {
   void AppendTo(std::vector<TrackRow>* rows) const;
 
  private:
+  // Lines for slices that come in the order of their beginnings, each in the
+  // first line where it overlaps no other.
+  class LinePacker {
+   public:
+    size_t LineFor(uint64_t begin_ns, uint64_t end_ns);
+
+   private:
+    template <typename T>
+    using MinQueue = std::priority_queue<T, std::vector<T>, std::greater<>>;
+    size_t num_lines_ = 0;
+    // The lines in use by their ends, and the others.
+    MinQueue<std::pair<uint64_t, size_t>> used_;
+    MinQueue<size_t> free_;
+  };
   struct Line {
     uint64_t end_ns = 0;
     TrackEvents events;
+    LinePacker slices;
   };
   struct Group {
     std::deque<Line> lines;
@@ -68,7 +85,7 @@ class TaskPageRows {
   void AddTask(uint32_t task, Group* group);
   // Adds the slices of a task below its states, each where it overlaps no
   // other.
-  void AddSlices(uint32_t task, std::vector<std::vector<RowSlice>>* lines);
+  void AddSlices(uint32_t task, Line* line);
   RowSlice SliceOf(uint64_t begin_ns, uint64_t end_ns, bool is_open) const;
   const EventText* TextOf(const std::string& name);
   const EventDetails* DetailsOf(const std::string& args,

@@ -2,6 +2,7 @@
 
 #include "src/pztrace/task_summary.h"
 
+#include <algorithm>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
@@ -19,6 +20,39 @@ PlaceKey KeyOf(const TaskTimeline& timeline, uint32_t place) {
   const protozero::TaskPlace& found = timeline.places()[place];
   return {found.name, found.file, found.line};
 }
+
+// Points in time, and the sums of the times from them on.
+class PointSums {
+ public:
+  void Add(uint64_t time_ns) { times_.push_back(time_ns); }
+  // To be called after all Add().
+  void Finish() {
+    std::sort(times_.begin(), times_.end());
+    sums_.push_back(0);
+    for (const uint64_t time_ns : times_)
+      sums_.push_back(sums_.back() + time_ns);
+  }
+  uint64_t CountBefore(uint64_t time_ns) const {
+    return static_cast<uint64_t>(
+        std::lower_bound(times_.begin(), times_.end(), time_ns) -
+        times_.begin());
+  }
+  uint64_t CountUpTo(uint64_t time_ns) const {
+    return static_cast<uint64_t>(
+        std::upper_bound(times_.begin(), times_.end(), time_ns) -
+        times_.begin());
+  }
+  // Returns the sum of the times from the points before |time_ns| until then,
+  // modulo 2^64.
+  uint64_t TimeSince(uint64_t time_ns) const {
+    const uint64_t count = CountBefore(time_ns);
+    return count * time_ns - sums_[count];
+  }
+
+ private:
+  std::vector<uint64_t> times_;
+  std::vector<uint64_t> sums_;
+};
 
 // Adds the tasks of one trace to rows.
 class Summarizer {
@@ -138,14 +172,40 @@ class Summarizer {
     unresumed.request = request == kNoIndex ? "" : timeline_.texts()[request];
   }
 
+  // A run whose delayed tasks are to be found.
+  struct Chosen {
+    uint64_t begin_ns;
+    uint64_t end_ns;
+    uint32_t thread;
+    LongRun* run;
+  };
+  // The times in which tasks were ready before they ran on a thread.
+  struct ReadyTimes {
+    std::vector<TaskTimeline::Part> parts;
+    PointSums begin_sums;
+    PointSums end_sums;
+  };
+
   // Says of the longest run of each group which tasks it has delayed.
   void AddLongRuns() {
-    struct Chosen {
-      uint64_t begin_ns;
-      uint64_t end_ns;
-      LongRun* run;
-    };
-    std::unordered_map<uint32_t, std::vector<Chosen>> by_thread;
+    std::vector<Chosen> chosen = ChooseRuns();
+    std::unordered_map<uint32_t, ReadyTimes> ready = ReadyTimesOf(chosen);
+    for (Chosen& one : chosen)
+      CountDelayed(ready[one.thread], &one);
+    const size_t count = std::min(chosen.size(), LongRun::kMaxDetailedRuns);
+    std::partial_sort(chosen.begin(),
+                      chosen.begin() + static_cast<ptrdiff_t>(count),
+                      chosen.end(), [](const Chosen& a, const Chosen& b) {
+                        return a.run->delayed_ns > b.run->delayed_ns;
+                      });
+    chosen.resize(count);
+    for (Chosen& one : chosen)
+      AddDelayedPlaces(ready[one.thread], &one);
+  }
+
+  // Returns the longest runs, unless an earlier trace has longer ones.
+  std::vector<Chosen> ChooseRuns() {
+    std::vector<Chosen> chosen;
     for (const Group& group : groups_) {
       LongRun& longest = group.row->longest;
       if (group.longest_part == kNoIndex ||
@@ -153,43 +213,82 @@ class Summarizer {
         continue;
       }
       const TaskTimeline::Part& part = timeline_.parts()[group.longest_part];
-      longest = {
-          group.longest_ns,
-          part.begin_ns - first_ns_,
-          TaskText(timeline_, part.task),
-          LabelOf(InfoOf(timeline_.threads()[part.thread].track, tracks_)),
-          {}};
-      by_thread[part.thread].push_back(
-          {part.begin_ns, part.begin_ns + group.longest_ns, &longest});
+      longest = {};
+      longest.ns = group.longest_ns;
+      longest.since_ns = part.begin_ns - first_ns_;
+      longest.task = TaskText(timeline_, part.task);
+      longest.thread =
+          LabelOf(InfoOf(timeline_.threads()[part.thread].track, tracks_));
+      if (longest.ns != 0) {
+        chosen.push_back(
+            {part.begin_ns, part.begin_ns + longest.ns, part.thread, &longest});
+      }
     }
-    for (auto& [thread, chosen] : by_thread) {
-      std::sort(chosen.begin(), chosen.end(),
-                [](const Chosen& a, const Chosen& b) {
-                  return a.begin_ns < b.begin_ns;
-                });
-    }
+    return chosen;
+  }
+
+  std::unordered_map<uint32_t, ReadyTimes> ReadyTimesOf(
+      const std::vector<Chosen>& chosen) {
+    std::unordered_map<uint32_t, ReadyTimes> ready;
+    for (const Chosen& one : chosen)
+      ready.try_emplace(one.thread);
     for (const TaskTimeline::Part& part : timeline_.parts()) {
       if (part.state() != State::kReady || part.next == kNoIndex)
         continue;
       const TaskTimeline::Part& next = timeline_.parts()[part.next];
       const auto found = next.state() == State::kRunning
-                             ? by_thread.find(next.thread)
-                             : by_thread.end();
-      if (found == by_thread.end())
-        continue;
-      // The runs of a thread do not overlap, so their ends are in order, too.
-      const auto& chosen = found->second;
-      auto run = std::upper_bound(chosen.begin(), chosen.end(), part.begin_ns,
-                                  [](uint64_t begin_ns, const Chosen& c) {
-                                    return begin_ns < c.end_ns;
-                                  });
-      for (; run != chosen.end() && run->begin_ns < next.begin_ns; ++run) {
-        const uint32_t group = GroupOf(timeline_.tasks()[part.task], part.task);
-        run->run->delayed[*groups_[group].key].Add(
-            std::min(run->end_ns, next.begin_ns) -
-            std::max(run->begin_ns, part.begin_ns));
+                             ? ready.find(next.thread)
+                             : ready.end();
+      if (found != ready.end())
+        found->second.parts.push_back(part);
+    }
+    for (auto& [thread, times] : ready) {
+      for (const TaskTimeline::Part& part : times.parts) {
+        times.begin_sums.Add(part.begin_ns);
+        times.end_sums.Add(timeline_.EndOf(part));
+      }
+      times.begin_sums.Finish();
+      times.end_sums.Finish();
+    }
+    return ready;
+  }
+
+  // Counts the tasks that a run has delayed, without a look at each of them.
+  static void CountDelayed(const ReadyTimes& ready, Chosen* one) {
+    const PointSums& begins = ready.begin_sums;
+    const PointSums& ends = ready.end_sums;
+    one->run->num_delayed =
+        begins.CountBefore(one->end_ns) - ends.CountUpTo(one->begin_ns);
+    // The times from the beginnings until now, less those since the ends.
+    const auto ready_until = [&](uint64_t time_ns) {
+      return begins.TimeSince(time_ns) - ends.TimeSince(time_ns);
+    };
+    one->run->delayed_ns =
+        ready_until(one->end_ns) - ready_until(one->begin_ns);
+  }
+
+  void AddDelayedPlaces(const ReadyTimes& ready, Chosen* one) {
+    std::unordered_map<uint32_t, TimeSum> sums;
+    for (const TaskTimeline::Part& part : ready.parts) {
+      const uint64_t end_ns = timeline_.EndOf(part);
+      if (part.begin_ns < one->end_ns && one->begin_ns < end_ns) {
+        sums[GroupOf(timeline_.tasks()[part.task], part.task)].Add(
+            std::min(one->end_ns, end_ns) -
+            std::max(one->begin_ns, part.begin_ns));
       }
     }
+    using Sum = std::pair<uint32_t, TimeSum>;
+    std::vector<Sum> places(sums.begin(), sums.end());
+    const size_t count = std::min(places.size(), LongRun::kMaxDelayedPlaces);
+    std::partial_sort(places.begin(),
+                      places.begin() + static_cast<ptrdiff_t>(count),
+                      places.end(), [](const Sum& a, const Sum& b) {
+                        return std::pair(b.second.total_ns, a.first) <
+                               std::pair(a.second.total_ns, b.first);
+                      });
+    places.resize(count);
+    for (const auto& [group, sum] : places)
+      one->run->delayed[*groups_[group].key].Add(sum);
   }
 
   const TaskTimeline& timeline_;

@@ -3,6 +3,7 @@
 #ifndef SRC_PZTRACE_TASK_SUMMARY_H_
 #define SRC_PZTRACE_TASK_SUMMARY_H_
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include <algorithm>
@@ -64,8 +65,15 @@ struct LongRun {
   uint64_t since_ns = 0;  // From the beginning of the trace on.
   std::string task;
   std::string thread;
-  // The tasks that could have run meanwhile and ran on this thread later, by
-  // the place of their spawn.
+  // The number of times in which tasks could have run meanwhile and ran on this
+  // thread later, and their sum.
+  uint64_t num_delayed = 0;
+  uint64_t delayed_ns = 0;
+  // The places of their spawns with the largest sums, kMaxDelayedPlaces at
+  // most. Only the kMaxDetailedRuns of a trace with the largest sums have any:
+  // each of many places may have delayed each other one.
+  static constexpr size_t kMaxDelayedPlaces = 16;
+  static constexpr size_t kMaxDetailedRuns = 64;
   std::map<PlaceKey, TimeSum> delayed;
 };
 

@@ -136,21 +136,23 @@ void PrintLongRuns(const TaskSummary& summary, size_t limit) {
   std::vector<Line> lines;
   for (const auto& [key, row] : summary.rows()) {
     const LongRun& run = row.longest;
-    if (run.delayed.empty())
+    if (run.num_delayed == 0)
       continue;
     std::string text = DurationText(run.ns) + " of " + ShownName(run.task) +
                        " on " + ShownName(run.thread) + " from " +
                        DurationText(run.since_ns) + " on; meanwhile could run:";
-    uint64_t delayed_ns = 0;
+    uint64_t num_others = run.num_delayed;
     const char* separator = " ";
     for (const auto& [place, sum] : run.delayed) {
       text += separator + CountOf(sum.count, "time") + " " + NameText(place) +
               ", for " + DurationText(sum.max_ns) +
               (sum.count == 1 ? "" : " at most");
       separator = "; ";
-      delayed_ns += sum.total_ns;
+      num_others -= sum.count;
     }
-    lines.push_back({delayed_ns, std::move(text)});
+    if (num_others != 0)
+      text += separator + CountOf(num_others, "time") + " other tasks";
+    lines.push_back({run.delayed_ns, std::move(text)});
   }
   PrintLines("longest runs that delayed other tasks of their thread",
              std::move(lines), limit);

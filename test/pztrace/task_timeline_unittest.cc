@@ -337,6 +337,42 @@ TEST(RequestPathTest, EachGapIsExplained) {
             "95 1 ran 100\n");
 }
 
+// Many places whose tasks all wait for one thread: each run delays all others.
+TEST(TaskSummaryTest, LongRunsNameSomePlacesAndCountTheOthers) {
+  constexpr uint32_t kTasks = 100;
+  std::vector<TaskPlace> places;
+  for (uint32_t i = 0; i < kTasks; ++i)
+    places.push_back({"place", "src/server.cc", i});
+  Steps steps;
+  for (uint32_t i = 0; i < kTasks; ++i)
+    steps.Add(Kind::kSpawn, 100, 1 + i, i + 1).spawned_at = &places[i];
+  for (uint32_t i = 0; i < kTasks; ++i) {
+    TaskStep& step = steps.Add(Kind::kSwitch, 100, 1000 + 10 * i, i + 1);
+    step.spawned_at = &places[i];
+    step.stop = Stop::kEnds;
+  }
+  steps.Done(100, 1000 + 10 * kTasks, 0);
+  TaskTimeline timeline;
+  steps.GiveTo(&timeline, 5000);
+  protozero::TraceReader reader({});
+  TaskSummary summary;
+  summary.Add(timeline, reader.tracks(), 1);
+  ASSERT_EQ(summary.rows().size(), kTasks);
+  size_t num_detailed = 0;
+  for (const auto& [place, row] : summary.rows()) {
+    // Those that run later wait during the whole run.
+    const uint64_t num_later = kTasks - 1 - place.line;
+    EXPECT_EQ(row.longest.num_delayed, num_later);
+    EXPECT_EQ(row.longest.delayed_ns, 10 * num_later);
+    num_detailed += !row.longest.delayed.empty();
+    EXPECT_EQ(row.longest.delayed.size(),
+              place.line < LongRun::kMaxDetailedRuns
+                  ? std::min<size_t>(num_later, LongRun::kMaxDelayedPlaces)
+                  : 0);
+  }
+  EXPECT_EQ(num_detailed, LongRun::kMaxDetailedRuns);
+}
+
 TEST(TaskSummaryTest, SaysWhatALongRunHasDelayed) {
   Steps steps;
   steps.Run(100, 10, 1);
@@ -368,6 +404,8 @@ TEST(TaskSummaryTest, SaysWhatALongRunHasDelayed) {
   ASSERT_EQ(row.longest.delayed.size(), 1u);
   EXPECT_EQ(row.longest.delayed.begin()->second.count, 2u);
   EXPECT_EQ(row.longest.delayed.begin()->second.total_ns, 35u + 34);
+  EXPECT_EQ(row.longest.num_delayed, 2u);
+  EXPECT_EQ(row.longest.delayed_ns, 35u + 34);
   ASSERT_EQ(row.unresumed.size(), 1u);
   EXPECT_EQ(row.unresumed.begin()->first.name, "read");
   EXPECT_EQ(row.unresumed.begin()->second.since_ns, 40u);

@@ -156,6 +156,10 @@ void SliceNesting::AddDetails(const TimedEvent& event) {
 void SliceNesting::Lose(const TimedEvent& event) {
   uint32_t above = kNone;
   for (uint32_t i = innermost_[event.track]; i != kNone;) {
+    // The slices of other sequences stay, and so would be searched again.
+    if (search_budget_ == 0)
+      return;
+    --search_budget_;
     const uint32_t below = slices_[i].below;
     if (slices_[i].epoch == event.epoch) {
       details_->Free(slices_[i].details);

@@ -13,6 +13,35 @@ namespace protozero {
 PROTOZERO_ABI_BEGIN
 namespace internal {
 
+MaxTree::MaxTree(const std::vector<size_t>& values)
+    : num_values_(values.size()) {
+  while (num_leaves_ < num_values_)
+    num_leaves_ *= 2;
+  nodes_.resize(2 * num_leaves_);
+  std::copy(values.begin(), values.end(),
+            nodes_.begin() + static_cast<ptrdiff_t>(num_leaves_));
+  for (size_t i = num_leaves_ - 1; i != 0; --i)
+    nodes_[i] = std::max(nodes_[2 * i], nodes_[2 * i + 1]);
+}
+
+size_t MaxTree::FirstAbove(size_t begin, size_t limit) const {
+  if (begin >= num_values_)
+    return num_values_;
+  // Goes to the right, to the largest ranges that begin there. The root's
+  // parent would be 0.
+  size_t node = num_leaves_ + begin;
+  while (nodes_[node] <= limit) {
+    while (node % 2 == 1)
+      node /= 2;
+    if (node == 0)
+      return num_values_;
+    ++node;
+  }
+  while (node < num_leaves_)
+    node = nodes_[2 * node] > limit ? 2 * node : 2 * node + 1;
+  return node - num_leaves_;
+}
+
 EventList::EventList(TraceEvents::Options options)
     : options_(std::move(options)) {
   for (const TraceRule& rule : options_.rules) {
@@ -119,12 +148,14 @@ void EventList::Sort() {
   };
   const std::vector<size_t> added = SortInOrder(&events_, is_less);
   // The slices behind still have their numbers, which are of no use anymore.
+  const MaxTree maxima(added);
   for (size_t i = 0; i < events_.size(); ++i)
-    events_[i].num_inside = CountInside(i, added);
+    events_[i].num_inside = CountInside(i, added, maxima);
 }
 
 uint32_t EventList::CountInside(size_t index,
-                                const std::vector<size_t>& added) const {
+                                const std::vector<size_t>& added,
+                                const MaxTree& maxima) const {
   const ListedEvent& slice = events_[index];
   if (slice.kind == ListedEvent::Kind::kInstant)
     return 0;
@@ -136,17 +167,21 @@ uint32_t EventList::CountInside(size_t index,
   };
   auto end = std::partition_point(begin, events_.end(), is_before_end);
   // Slices that begin at the time at which this one ends are inside if they
-  // have ended before it. Instants at that time are inside if it takes no time.
-  const auto is_at_end = [&](const ListedEvent& event) {
-    if (event.track != slice.track || event.begin_ns != slice.end_ns())
-      return false;
-    return event.kind == ListedEvent::Kind::kInstant
-               ? slice.duration_ns == 0
-               : added[static_cast<size_t>(&event - events_.data())] <
-                     added[index];
+  // have ended before it, up to the first one that has not. Instants at that
+  // time, which come after them, are inside if it takes no time.
+  const auto is_at_end = [&slice](const ListedEvent& event) {
+    return event.track == slice.track && event.begin_ns == slice.end_ns();
   };
-  while (end != events_.end() && is_at_end(*end))
-    ++end;
+  const auto instants =
+      std::partition_point(end, events_.end(), [&](const ListedEvent& event) {
+        return is_at_end(event) && event.kind != ListedEvent::Kind::kInstant;
+      });
+  const size_t first_after = maxima.FirstAbove(
+      static_cast<size_t>(end - events_.begin()), added[index]);
+  end =
+      std::min(instants, events_.begin() + static_cast<ptrdiff_t>(first_after));
+  if (end == instants && slice.duration_ns == 0)
+    end = std::partition_point(end, events_.end(), is_at_end);
   return static_cast<uint32_t>(end - begin);
 }
 

@@ -46,6 +46,25 @@ std::vector<size_t> SortInOrder(std::vector<T>* items, IsLess is_less) {
   return indices;
 }
 
+// The maxima of all ranges of values, of which each node has two parts:
+//
+//   |      1      |
+//   |  2   |  3   |
+//   | 4| 5 | 6| 7 |  the values
+class MaxTree {
+ public:
+  explicit MaxTree(const std::vector<size_t>& values);
+  // Returns the index of the first value from |begin| on that is above |limit|;
+  // the number of values if there is none. Takes the logarithm of that number
+  // of steps.
+  size_t FirstAbove(size_t begin, size_t limit) const;
+
+ private:
+  const size_t num_values_;
+  size_t num_leaves_ = 1;
+  std::vector<size_t> nodes_;
+};
+
 // A slice or an instant.
 struct ListedEvent {
   enum class Kind : uint8_t { kSlice, kUnfinished, kInstant };
@@ -124,8 +143,11 @@ class EventList {
   // Returns kNoText if no rule names it.
   uint32_t TextFor(const EventText* text);
   // Returns the number of events inside the slice at |index|. REQUIRES: they
-  // are sorted, and were added in the order of |added|.
-  uint32_t CountInside(size_t index, const std::vector<size_t>& added) const;
+  // are sorted, and were added in the order of |added|, which |maxima| has,
+  // too.
+  uint32_t CountInside(size_t index,
+                       const std::vector<size_t>& added,
+                       const MaxTree& maxima) const;
   ListedTask& TaskFor(const TaskStep& step, uint64_t task);
 
   const TraceEvents::Options options_;

@@ -16,6 +16,7 @@
 #include "gtest/gtest.h"
 #include "protozero/scattered_heap_buffer.h"
 #include "protozero/tracing/trace.h"
+#include "src/tracing/trace_rules/event_list.h"
 
 namespace {
 
@@ -26,6 +27,7 @@ using protozero::TraceEvents;
 using protozero::TraceRule;
 using protozero::TraceRuleToText;
 using protozero::TraceVerdict;
+using protozero::internal::MaxTree;
 using protozero::trace::Trace;
 using protozero::trace::TracePacket;
 using protozero::trace::TrackEvent;
@@ -482,6 +484,25 @@ TEST_F(TraceEventsTest, DeepNestingTakesLinearTime) {
   for (uint64_t i = 0; i < kDepth; ++i)
     End(2 * kDepth + i);
   EXPECT_NE(Check("never db inside request"), "");
+}
+
+TEST(MaxTreeTest, FindsTheFirstValueAboveALimit) {
+  std::mt19937 random(1);
+  for (size_t count = 0; count < 40; ++count) {
+    std::vector<size_t> values(count);
+    for (size_t& value : values)
+      value = random() % 20;
+    const MaxTree tree(values);
+    for (size_t begin = 0; begin <= count; ++begin) {
+      for (size_t limit = 0; limit < 20; ++limit) {
+        size_t first = begin;
+        while (first < count && values[first] <= limit)
+          ++first;
+        ASSERT_EQ(tree.FirstAbove(begin, limit), first)
+            << "of " << count << " from " << begin << " above " << limit;
+      }
+    }
+  }
 }
 
 }  // namespace
