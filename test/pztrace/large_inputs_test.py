@@ -22,7 +22,7 @@ from track_events import (  # pylint: disable=wrong-import-position
 from wire import delimited, integer  # pylint: disable=wrong-import-position
 
 PZTRACE = pathlib.Path.cwd() / 'pztrace'
-SECONDS = 30
+SECONDS = 15
 BYTES = 1 << 30
 THREAD = 1001
 TASKS = 1002
