@@ -20,18 +20,18 @@ namespace {
 // The most lines of each kind.
 constexpr size_t kMaxOpenLines = 20;
 
+// Adds a list of |count|, of which |list| has the first ones.
 void AddLimited(std::string heading,
-                std::vector<std::string> list,
+                const std::vector<std::string>& list,
+                size_t count,
                 std::vector<std::string>* lines) {
-  if (list.empty())
+  if (count == 0)
     return;
   lines->push_back(std::move(heading));
-  for (size_t i = 0; i < std::min(list.size(), kMaxOpenLines); ++i)
-    lines->push_back("  " + list[i]);
-  if (list.size() > kMaxOpenLines) {
-    lines->push_back("  and " + std::to_string(list.size() - kMaxOpenLines) +
-                     " more");
-  }
+  for (const std::string& line : list)
+    lines->push_back("  " + line);
+  if (count > list.size())
+    lines->push_back("  and " + std::to_string(count - list.size()) + " more");
 }
 
 }  // namespace
@@ -39,7 +39,7 @@ void AddLimited(std::string heading,
 TimelineReader::Callbacks OpenEvents::MakeCallbacks() {
   TimelineReader::Callbacks callbacks;
   callbacks.on_unfinished = [this](const Slice& slice) {
-    slices_.push_back({slice.track, slice.begin_ns, slice.text->name});
+    slices_.push_back({slice.track, slice.begin_ns, slice.text});
   };
   callbacks.on_task_step = [this](const TaskStep& step) { tasks_.Add(step); };
   return callbacks;
@@ -62,28 +62,37 @@ void OpenEvents::AddSlices(std::vector<std::string>* lines) {
                    });
   // A line for each track: its slices from the outermost one.
   std::vector<std::string> tracks;
+  size_t num_tracks = 0;
   for (size_t i = 0; i < slices_.size(); ++i) {
     const OpenSlice& slice = slices_[i];
-    if (i == 0 || slice.track != slices_[i - 1].track) {
+    const bool is_first = i == 0 || slice.track != slices_[i - 1].track;
+    num_tracks += is_first;
+    if (num_tracks > kMaxOpenLines)
+      continue;
+    if (is_first) {
       tracks.push_back(Escaped(LabelOf(InfoOf(slice.track, reader_.tracks()))) +
                        ": ");
     } else {
       tracks.back() += " > ";
     }
-    tracks.back() += ShownName(slice.name);
+    tracks.back() += ShownName(slice.text->name);
   }
-  AddLimited(CountOf(slices_.size(), "slice") + " had not ended:",
-             std::move(tracks), lines);
+  AddLimited(CountOf(slices_.size(), "slice") + " had not ended:", tracks,
+             num_tracks, lines);
 }
 
 void OpenEvents::AddTasks(std::vector<std::string>* lines) {
   using State = TaskTimeline::State;
   std::vector<std::string> open;
+  size_t num_open = 0;
   for (uint32_t i = 0; i < tasks_.tasks().size(); ++i) {
     const TaskTimeline::Task& task = tasks_.tasks()[i];
     if (task.last_part == kNoIndex)
       continue;
     const TaskTimeline::Part& part = tasks_.parts()[task.last_part];
+    num_open += part.state() != State::kEnded;
+    if (num_open > kMaxOpenLines)
+      continue;
     std::string state;
     switch (part.state()) {
       case State::kEnded:
@@ -106,8 +115,8 @@ void OpenEvents::AddTasks(std::vector<std::string>* lines) {
     }
     open.push_back(ShownName(TaskText(tasks_, i)) + Escaped(state));
   }
-  const std::string heading = CountOf(open.size(), "task") + " had not ended:";
-  AddLimited(heading, std::move(open), lines);
+  AddLimited(CountOf(num_open, "task") + " had not ended:", open, num_open,
+             lines);
 }
 
 }  // namespace pztrace

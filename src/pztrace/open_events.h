@@ -31,7 +31,9 @@ class OpenEvents {
   struct OpenSlice {
     uint64_t track;
     uint64_t begin_ns;
-    std::string name;
+    // A text of the reader's: a copy for each slice would take much more memory
+    // than the trace.
+    const protozero::EventText* text;
   };
 
   TimelineReader::Callbacks MakeCallbacks();
