@@ -360,7 +360,7 @@ TEST(TaskSummaryTest, LongRunsNameSomePlacesAndCountTheOthers) {
   ASSERT_EQ(summary.rows().size(), kTasks);
   size_t num_detailed = 0;
   for (const auto& [place, row] : summary.rows()) {
-    // Those that run later wait during the whole run.
+    // The tasks that run later wait during the whole run.
     const uint64_t num_later = kTasks - 1 - place.line;
     EXPECT_EQ(row.longest.num_delayed, num_later);
     EXPECT_EQ(row.longest.delayed_ns, 10 * num_later);

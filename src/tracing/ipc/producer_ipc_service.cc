@@ -88,10 +88,6 @@ void ProducerIpcService::ReceiveAndServe(TurnShare share) {
   }
 }
 
-uint64_t ProducerIpcService::bytes_copied() const {
-  return producer_ == nullptr ? 0 : producer_->bytes_copied();
-}
-
 void ProducerIpcService::SendQueued() {
   std::lock_guard<std::mutex> lock(lock_);
   if (can_send_)
@@ -445,11 +441,8 @@ std::unique_ptr<SharedMemory> ProducerIpcService::TakeFlightFileLocked() {
                         : "it writes another version of flight recorders";
     return nullptr;
   }
-  const auto on_displaced = [this] {
-    is_displaced_ = true;
-    wakeup_->Notify();
-  };
-  return flight_source_->Take(peer_, on_displaced, &memory_fd_, &memory_error_);
+  return flight_source_->Take(
+      peer_, [this] { OnDisplaced(); }, &memory_fd_, &memory_error_);
 }
 
 void ProducerIpcService::SetupDataSource(DataSourceInstanceID instance_id,

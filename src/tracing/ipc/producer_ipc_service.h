@@ -89,8 +89,14 @@ class ProducerIpcService final : private TracingService::RemoteProducer {
   // Receives and serves frames. Throws std::bad_alloc if there is no memory.
   void ReceiveAndServe(TurnShare share);
   void OnOutOfMemory();
+  void OnDisplaced() {
+    is_displaced_ = true;
+    wakeup_->Notify();
+  }
   // Returns how many bytes of the producer's chunks the service has copied.
-  uint64_t bytes_copied() const;
+  uint64_t bytes_copied() const {
+    return producer_ == nullptr ? 0 : producer_->bytes_copied();
+  }
   void OnFrame(ConstBytes payload);
   void OnBind(uint64_t request_id, ConstBytes request);
   void OnInvoke(uint64_t request_id, ConstBytes invocation);
