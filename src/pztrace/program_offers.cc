@@ -72,7 +72,7 @@ void ProgramOffers::Add(const TracingService::ProducerInfo& producer,
   Process& process = it->second;
   if (is_new)
     process.number = number_;
-  // What it said before gives its room back.
+  // An earlier offer of that name gives its room back.
   const auto old = process.offers.find(offer.first);
   if (old != process.offers.end()) {
     Uncharge(peer, BytesOf(*old));

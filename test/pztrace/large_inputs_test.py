@@ -84,9 +84,10 @@ def losses_in_open_slices_of_others(count):
   begun = (event(1, BEGIN, 5000 + i, name('x')) for i in range(count))
   # The clock of this sequence counts nanoseconds.
   lost = (packet(2, integer(8, 10**12 + i), integer(13, CLEARED), integer(42, 1),
-                 delimited(11, integer(9, INSTANT) + integer(11, THREAD) + name('y')))
-          for i in range(count))
-  return compressed(described() + b''.join(begun) + b''.join(lost))
+                 delimited(11, integer(9, INSTANT) + name('y'))) for i in range(count))
+  defaults = packet(2, integer(13, CLEARED),
+                    delimited(59, delimited(11, integer(11, THREAD))))
+  return compressed(described() + b''.join(begun) + defaults + b''.join(lost))
 
 
 def enum_of_a_long_name(count):

@@ -92,7 +92,7 @@ TEST_F(ProgramOffersTest, ProgramsThatComeAndGoMakeRoom) {
     Offer(1, pid, "small", 0);
   EXPECT_TRUE(Has(4999, "small"));
   EXPECT_FALSE(Has(1, "small"));
-  // What is gone gives its room back.
+  // Programs that are gone give their room back.
   TraceStats stats;
   stats.producers.emplace_back();
   stats.producers[0].pid = 4999;
