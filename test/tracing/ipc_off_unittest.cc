@@ -198,7 +198,7 @@ TEST_F(IpcOffTest, DescriptorsComeBack) {
   HostThread host(socket());
   std::optional<Producer> producer;
   {
-    const CallsFail fail("eventfd", EMFILE);
+    const CallsFail fail("socketpair", EMFILE);
     producer.emplace(Options());
     EXPECT_TRUE(WaitFor(
         [&] { return producer->off_reason() == OffReason::kNoDescriptors; }));

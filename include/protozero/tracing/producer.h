@@ -162,6 +162,9 @@ class Producer {
     // as it can: see DataSource::Refuse(). The other sessions get what they ask
     // for. Passes when the refused session ends.
     kTooManySessions,
+    // This program has closed the descriptor of the connection, as daemons do,
+    // or put another file in its place. Passes: the producer connects again.
+    kDescriptorTaken,
   };
 
   // Starts connecting, and does not wait for it.

@@ -89,7 +89,7 @@ class ServiceHost {
 
   // Waits until something happens, until the service has something to do, or
   // until |timeout_ms| have passed (UINT32_MAX for no limit). Then does what is
-  // due.
+  // due. Also returns after a few seconds, to look at its descriptors.
   void RunOnce(uint32_t timeout_ms);
   // Calls RunOnce() until Stop(). A Stop() before Run() makes it return, too.
   void Run();
@@ -105,7 +105,7 @@ class ServiceHost {
   // Returns the reason, an errno, why producers that want to connect have to
   // wait now; 0 if none waits. EMFILE, for example, says that there is no
   // descriptor for one, and no user has so many connections that one has to
-  // make room.
+  // make room; EBADF, that this program has closed or replaced the socket.
   int accept_error() const;
   // Returns the number of connections that the host closed as too many.
   uint64_t num_refused() const;

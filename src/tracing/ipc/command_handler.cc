@@ -241,6 +241,14 @@ void CommandHandler::OnStart(ConstBytes bytes) {
       return;
     }
   }
+  // The session may be one that the program has interrupted.
+  auto& interrupted = producer_->interrupted;
+  const auto it =
+      std::find(interrupted.begin(), interrupted.end(), running.source);
+  if (it != interrupted.end()) {
+    interrupted.erase(it);
+    connection_->ReportUnknownLoss(running.instance->config().target_buffer);
+  }
   DataSourceAccess::OnStart(running.source.get(), *running.instance);
   NotifyStarted(*running.instance);
 }
@@ -313,6 +321,15 @@ void CommandHandler::OnClearIncrementalState(ConstBytes bytes) {
     DataSourceAccess::OnClearIncrementalState(running.source.get(),
                                               *running.instance);
   }
+}
+
+std::vector<std::shared_ptr<DataSource>> CommandHandler::sources() const {
+  std::vector<std::shared_ptr<DataSource>> sources;
+  for (const Running& running : running_) {
+    if (!running.is_refused)
+      sources.push_back(running.source);
+  }
+  return sources;
 }
 
 bool CommandHandler::StopInstances() {

@@ -51,6 +51,8 @@ class CommandHandler {
   bool OnFrame(ConstBytes payload);
 
   bool has_instances() const { return !running_.empty(); }
+  // Returns the data source of each instance that records.
+  std::vector<std::shared_ptr<DataSource>> sources() const;
   // Stops all instances and commits what they have. Returns false if the
   // OnStop() of one instance had no memory.
   bool StopInstances();

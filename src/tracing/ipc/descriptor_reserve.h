@@ -4,7 +4,6 @@
 #define SRC_TRACING_IPC_DESCRIPTOR_RESERVE_H_
 
 #include <errno.h>
-#include <sys/eventfd.h>
 
 #include <mutex>
 
@@ -41,7 +40,7 @@ class DescriptorReserve {
  private:
   void Fill() {
     if (!fd_.is_valid())
-      fd_.Reset(eventfd(0, EFD_CLOEXEC));
+      fd_ = NewUnixSocket();
   }
 
   std::mutex lock_;

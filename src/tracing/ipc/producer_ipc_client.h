@@ -47,7 +47,9 @@ class ProducerIpcClient final
   ~ProducerIpcClient() override;
 
   // The functions up to memory_ahead() are only for the producer's thread.
+  // Returns the socket; -1 if the program has closed or replaced it.
   int socket() const { return socket_.get(); }
+  bool has_lost_socket() const { return socket_.is_lost(); }
   void Bind();
   // Binds to a service of this library, without a look at its answer.
   void BindUnanswered();

@@ -287,8 +287,7 @@ bool ProducerIpcService::OnInitializeConnection(uint64_t request_id,
   is_broken_ = is_broken_ || producer_ == nullptr;
   if (producer_ == nullptr)
     return false;
-  owes_setup_tracing_ =
-      owes_setup_tracing_ || producer_->uses_provided_memory();
+  owes_setup_tracing_ |= producer_->uses_provided_memory();
   pb::InitializeConnectionResponse* const response =
       BeginReply(request_id, true)
           ->BeginNestedMessage<pb::InitializeConnectionResponse>(
@@ -382,9 +381,9 @@ void ProducerIpcService::EndFrame(ScopedFd fd) {
 
 void ProducerIpcService::OnSent(SendStatus status) {
   can_send_ = status == SendStatus::kOk;
-  is_out_of_memory_ = is_out_of_memory_ || status == SendStatus::kOutOfMemory;
-  is_broken_ =
-      is_broken_ || is_out_of_memory_ || status == SendStatus::kPeerDoesNotRead;
+  is_out_of_memory_ |= status == SendStatus::kOutOfMemory;
+  is_broken_ |= is_out_of_memory_ || status == SendStatus::kPeerDoesNotRead ||
+                (!can_send_ && socket_.is_lost());
   if (is_broken_ || (can_send_ && sender_.has_queued()))
     wakeup_->Notify();
 }

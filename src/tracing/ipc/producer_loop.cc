@@ -75,18 +75,19 @@ void ProducerLoop::Run() {
 bool ProducerLoop::ConnectAndServe() {
   {
     Lock lock(ClientLock());
-    WakeupFd& wakeup = producer_->wakeup;
-    if (wakeup.fd() < 0 && !wakeup.TryOpen()) {
-      lock.unlock();
-      OnConnectFailed(errno);
+    if (OpenWakeup() < 0) {
+      producer_->status.SetConnectFailed(errno);
       return false;
     }
   }
   ScopedFd socket = std::move(producer_->connected_socket);
   if (!socket.is_valid())
     socket = Connect();
-  if (!socket.is_valid())
+  if (!socket.is_valid()) {
+    // The service has ended, and its sessions with it.
+    producer_->interrupted.clear();
     return false;
+  }
   StopSurvivor();
   const auto connection = std::make_shared<ProducerIpcClient>(
       std::move(socket), &producer_->wakeup);
@@ -103,8 +104,10 @@ bool ProducerLoop::ConnectAndServe() {
   // so.
   if (is_out_of_memory_ || (was_connected && status.lacks_shared_memory()))
     return false;
-  status.SetOff(was_connected ? OffReason::kConnectionLost
-                              : OffReason::kRefused);
+  if (!has_lost_socket_) {
+    status.SetOff(was_connected ? OffReason::kConnectionLost
+                                : OffReason::kRefused);
+  }
   return was_connected;
 }
 
@@ -141,18 +144,23 @@ void ProducerLoop::Serve(const std::shared_ptr<ProducerIpcClient>& connection) {
   if (!RunsInMemory([&] { HandleEvents(connection.get(), handler.get()); }))
     OnOutOfMemory();
 
+  has_lost_socket_ = connection->has_lost_socket();
   if (connection->ring_bytes() != 0 && handler->has_instances()) {
     survivor_ = std::move(handler);
     Lock lock(ClientLock());
     producer_->survivor = connection;
-  } else if (!handler->StopInstances()) {
-    OnOutOfMemory();
+  } else {
+    if (has_lost_socket_)
+      RememberInterrupted(*handler);
+    if (!handler->StopInstances())
+      OnOutOfMemory();
   }
   const auto deadline =
       SteadyClock::now() + std::chrono::milliseconds(kGoodbyeTimeoutMs);
   while (connection->has_queued() && SteadyClock::now() < deadline) {
     pollfd fd{connection->socket(), POLLOUT, 0};
-    poll(&fd, 1, kGoodbyeTimeoutMs);
+    if (fd.fd >= 0)
+      poll(&fd, 1, kGoodbyeTimeoutMs);
     connection->SendQueued();
   }
   // Destroyed after the lock is released: it may be the last reference.
@@ -160,11 +168,26 @@ void ProducerLoop::Serve(const std::shared_ptr<ProducerIpcClient>& connection) {
   {
     Lock lock(ClientLock());
     producer_->status.set_state(State::kConnecting);
+    // At once: a LocalTrace that stops may ask as soon as there is no
+    // connection.
+    if (has_lost_socket_)
+      producer_->status.SetOff(OffReason::kDescriptorTaken);
     last = std::move(producer_->connection);
     producer_->connection.reset();
     producer_->changed.notify_all();
   }
   connection->Close();
+}
+
+void ProducerLoop::RememberInterrupted(const CommandHandler& handler) {
+  std::vector<std::shared_ptr<DataSource>> sources;
+  if (RunsInMemory([&] { sources = handler.sources(); }))
+    producer_->interrupted = std::move(sources);
+}
+
+int ProducerLoop::OpenWakeup() {
+  WakeupFd& wakeup = producer_->wakeup;
+  return wakeup.fd() < 0 && !wakeup.TryOpen() ? -1 : wakeup.fd();
 }
 
 void ProducerLoop::StopSurvivor() {
@@ -193,16 +216,16 @@ void ProducerLoop::HandleEvents(ProducerIpcClient* connection,
   SteadyClock::time_point return_idle_chunks_at;
   while (connection->is_open()) {
     bool watches_threads;
+    pollfd fds[2] = {{-1, POLLIN, 0}, {connection->socket(), POLLIN, 0}};
     {
       Lock lock(ClientLock());
-      if (producer_->is_stopping)
+      if (producer_->is_stopping || fds[1].fd < 0)
         break;
       watches_threads = producer_->watches_threads;
+      fds[0].fd = OpenWakeup();
     }
-    pollfd fds[2] = {{connection->socket(), POLLIN, 0},
-                     {producer_->wakeup.fd(), POLLIN, 0}};
     if (connection->has_queued())
-      fds[0].events |= POLLOUT;
+      fds[1].events |= POLLOUT;
     // Without instances or writers, no thread has anything to commit.
     const bool commits = connection->ring_bytes() == 0 &&
                          handler->has_instances() &&
@@ -212,11 +235,11 @@ void ProducerLoop::HandleEvents(ProducerIpcClient* connection,
       // Only memory can be missing. It is no use to ask again at once.
       return OnOutOfMemory();
     }
-    if (fds[1].revents != 0)
+    if (fds[0].revents != 0)
       producer_->wakeup.Clear();
-    if (fds[0].revents & POLLOUT)
+    if (fds[1].revents & POLLOUT)
       connection->SendQueued();
-    if ((fds[0].revents & ~POLLOUT) && !Receive(connection, handler, &reader))
+    if ((fds[1].revents & ~POLLOUT) && !Receive(connection, handler, &reader))
       break;
     SharedMemoryArbiter* const arbiter = connection->arbiter();
     if (arbiter == nullptr || connection->ring_bytes() != 0)
@@ -271,30 +294,27 @@ void ProducerLoop::Pause(uint32_t* pause_ms) {
     recorder_watch_.Watch(recorder_folder_, on_lister);
   for (;;) {
     bool watches_threads;
+    // poll() ignores negative descriptors.
+    pollfd fds[2] = {{-1, POLLIN, 0}, {recorder_watch_.fd(), POLLIN, 0}};
     {
       Lock lock(ClientLock());
       if (producer_->is_stopping || producer_->is_in_a_hurry)
         return;
       watches_threads = producer_->watches_threads;
+      fds[0].fd = OpenWakeup();
     }
     const auto left =
         std::chrono::ceil<std::chrono::milliseconds>(end - SteadyClock::now());
     if (left.count() <= 0)
       return;
-    WakeupFd& wakeup = producer_->wakeup;
-    // Without the descriptor, nothing ends the poll.
-    const int64_t longest = wakeup.fd() < 0 ? kWatchPeriodMs : INT_MAX;
     const int timeout_ms =
-        static_cast<int>(std::min<int64_t>(left.count(), longest));
-    // poll() ignores negative descriptors.
-    pollfd fds[2] = {{wakeup.fd(), POLLIN, 0},
-                     {recorder_watch_.fd(), POLLIN, 0}};
+        static_cast<int>(std::min<int64_t>(left.count(), INT_MAX));
     if (Poll(fds, 2, timeout_ms, watches_threads) < 0 && errno != EINTR) {
       // Only memory can be missing. It is no use to poll again at once.
       poll(nullptr, 0, std::min<int>(timeout_ms, kMinReconnectPauseMs));
     }
     if (fds[0].revents != 0)
-      wakeup.Clear();
+      producer_->wakeup.Clear();
     if (fds[1].revents != 0 &&
         recorder_watch_.HasAppeared(kRecorderSocketName, on_lister)) {
       *pause_ms = kMinReconnectPauseMs;
@@ -338,22 +358,20 @@ int ProducerLoop::Poll(pollfd* fds,
                        nfds_t num_fds,
                        int timeout_ms,
                        bool watches_threads) {
-  if (watches_threads && !takes_signals_) {
+  const bool looks_for_threads = watches_threads && !takes_signals_;
+  if (looks_for_threads)
     takes_signals_ = OnlyBackgroundThreadsAreLeft();
-    if (timeout_ms < 0 || timeout_ms > kWatchPeriodMs)
-      timeout_ms = kWatchPeriodMs;
-  }
+  // Without the descriptor, nothing ends the poll.
+  const int longest = looks_for_threads || fds[0].fd < 0 ? kWatchPeriodMs
+                                                         : WakeupFd::kMaxPollMs;
+  if (timeout_ms < 0 || timeout_ms > longest)
+    timeout_ms = longest;
   if (!takes_signals_)
     return poll(fds, num_fds, timeout_ms);
   const timespec timeout{timeout_ms / 1000, timeout_ms % 1000 * 1000000};
   sigset_t none;
   sigemptyset(&none);
-  return ppoll(fds, num_fds, timeout_ms < 0 ? nullptr : &timeout, &none);
-}
-
-void ProducerLoop::OnConnectFailed(int error) {
-  Lock lock(ClientLock());
-  producer_->status.SetConnectFailed(error);
+  return ppoll(fds, num_fds, &timeout, &none);
 }
 
 void ProducerLoop::OnOutOfMemory() {

@@ -55,14 +55,20 @@ class ProducerLoop {
   // state stays as it is. Gives up if a lister that takes too little keeps it
   // from a recorder.
   void OfferToLister(const char* name);
-  // Calls poll(), and obeys signals if the program has no other thread for
-  // them: a signal that would have ended the program, or run a handler, does so
-  // here, where no lock is held. Nothing reports that time, so if it
-  // |watches_threads|, it checks again and again.
+  // Remembers the data sources that record, for CommandHandler.
+  void RememberInterrupted(const CommandHandler& handler);
+  // Opens the producer's WakeupFd if it is closed, or if the program has closed
+  // or replaced it. Returns its descriptor, or -1 and sets errno. REQUIRES:
+  // ClientLock().
+  int OpenWakeup();
+  // Calls poll(), the first descriptor being the one of OpenWakeup(), and obeys
+  // signals if the program has no other thread for them: a signal that would
+  // have ended the program, or run a handler, does so here, where no lock is
+  // held. Nothing reports that time, so if it |watches_threads|, it checks
+  // again and again.
   int Poll(pollfd* fds, nfds_t num_fds, int timeout_ms, bool watches_threads);
   // Stops what Serve() has let go on.
   void StopSurvivor();
-  void OnConnectFailed(int error);
   void OnOutOfMemory();
 
   ProducerShared* const producer_;
@@ -74,6 +80,9 @@ class ProducerLoop {
   // there is another service. Null if there are none.
   std::unique_ptr<CommandHandler> survivor_;
   bool takes_signals_ = false;
+  // True if the last connection has ended because the program has closed or
+  // replaced its socket.
+  bool has_lost_socket_ = false;
   // True if the connection has ended for lack of memory.
   bool is_out_of_memory_ = false;
 };

@@ -24,7 +24,8 @@ PROTOZERO_ABI_BEGIN
 namespace internal {
 
 // The state that the threads that call a Producer share with the producer's own
-// thread. Guarded by ClientLock(), except for the first two members.
+// thread. Guarded by ClientLock(), except for the first two members
+// and |interrupted|.
 struct ProducerShared {
   ProducerShared(Producer::Options the_options, ScopedFd connected)
       : options(std::move(the_options)),
@@ -70,6 +71,9 @@ struct ProducerShared {
   // True in a child process. Nothing of this may be destroyed, because other
   // threads of the parent may have been using it.
   bool is_abandoned = false;
+  // The data sources that were recording, once for each session, when the
+  // program took the connection's socket away. Only for the producer's thread.
+  std::vector<std::shared_ptr<DataSource>> interrupted;
   // An object that interrupts the thread's poll(). Closed until there is a
   // descriptor for it.
   WakeupFd wakeup;

@@ -41,6 +41,8 @@ std::string ProducerStatus::WhyOff(OffReason reason,
       return "cannot start a thread: " + detail;
     case OffReason::kTooManySessions:
       return "too many sessions at a time";
+    case OffReason::kDescriptorTaken:
+      return "this program has closed or replaced a file descriptor of tracing";
     case OffReason::kForked:
       return "this is a child process, which needs a producer of its own";
   }

@@ -79,7 +79,9 @@ class ServiceHost::Impl {
   void Wakeup() { wakeup_.Notify(); }
 
   size_t num_connections() const { return connections_.size(); }
-  int accept_error() const { return accept_error_; }
+  int accept_error() const {
+    return listening_.is_lost() ? EBADF : accept_error_;
+  }
   uint64_t num_refused() const { return num_refused_; }
   uint64_t num_out_of_memory() const { return num_out_of_memory_; }
 
@@ -140,11 +142,12 @@ int ServiceHost::Impl::PollTimeout(uint32_t timeout_ms) const {
     if (!connection.host->is_introduced())
       deadline = std::min(deadline, connection.introduction_deadline);
   }
-  if (deadline == UINT64_MAX && timeout_ms == UINT32_MAX)
-    return -1;
   const uint64_t until_deadline = deadline > now ? deadline - now : 0;
+  // Without the descriptor, nothing ends the poll.
+  const uint64_t longest =
+      poll_fds_[0].fd < 0 ? kPauseMs : WakeupFd::kMaxPollMs;
   return static_cast<int>(
-      std::min<uint64_t>({until_deadline, timeout_ms, uint64_t{1} << 30}));
+      std::min<uint64_t>({until_deadline, timeout_ms, longest}));
 }
 
 void ServiceHost::Impl::Poll(uint32_t timeout_ms) {
@@ -165,7 +168,7 @@ void ServiceHost::Impl::Poll(uint32_t timeout_ms) {
     // There is no memory, or there are more connections than descriptors are
     // allowed by now. It is no use to poll again at once.
     if (errno != EINTR)
-      Pause(timeout < 0 ? kPauseMs : static_cast<uint32_t>(timeout));
+      Pause(static_cast<uint32_t>(timeout));
     for (pollfd& fd : poll_fds_)
       fd.revents = 0;
   }

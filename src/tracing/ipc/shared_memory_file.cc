@@ -4,17 +4,16 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <new>
 #include <utility>
+
+#include "src/tracing/ipc/file_size_signal.h"
 
 #include "protozero/internal/macros.h"
 
@@ -28,32 +27,6 @@ constexpr int kPopulateForWriting = 23;
 
 constexpr int kSeals = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW;
 
-// Calls |set_size()|, which returns an errno, and fails without a signal at the
-// limit for the size of files. The kernel would also raise SIGXFSZ there, which
-// ends most programs: this blocks the signal in this thread, and takes it back.
-// Returns the errno.
-template <typename SetSize>
-int CallWithoutSignal(SetSize set_size) {
-  sigset_t limit_signal;
-  sigemptyset(&limit_signal);
-  sigaddset(&limit_signal, SIGXFSZ);
-  sigset_t pending_before;
-  sigpending(&pending_before);
-  sigset_t mask_before;
-  pthread_sigmask(SIG_BLOCK, &limit_signal, &mask_before);
-  const int error = set_size();
-  // A signal that was pending before stays pending.
-  if (error == EFBIG && sigismember(&pending_before, SIGXFSZ) == 0) {
-    const timespec no_time{};
-    while (sigtimedwait(&limit_signal, nullptr, &no_time) < 0 &&
-           errno == EINTR) {
-    }
-  }
-  pthread_sigmask(SIG_SETMASK, &mask_before, nullptr);
-  errno = error;
-  return error;
-}
-
 }  // namespace
 
 std::unique_ptr<SharedMemoryFile> SharedMemoryFile::Create(size_t size,
@@ -65,17 +38,19 @@ std::unique_ptr<SharedMemoryFile> SharedMemoryFile::Create(size_t size,
   ScopedFd fd(memfd_create("protozero", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (fd.is_valid()) {
     what = "ftruncate";
-    if (CallWithoutSignal([&] {
+    if (CallWithoutSizeSignal([&] {
           return ftruncate(fd.get(), static_cast<off_t>(size)) == 0 ? 0 : errno;
         }) == 0) {
       what = "F_ADD_SEALS";
       if (fcntl(fd.get(), F_ADD_SEALS, kSeals) == 0) {
         what = "mmap";
-        memory = Map(std::move(fd), size);
+        memory = Map(fd, size);
       }
     }
   }
-  if (memory == nullptr && error != nullptr) {
+  if (memory != nullptr) {
+    memory->fd_ = std::move(fd);
+  } else if (error != nullptr) {
     const int reason = errno;
     *error = std::string(what) + " of " + std::to_string(size) +
              " bytes: " + strerror(reason);
@@ -98,12 +73,14 @@ std::unique_ptr<SharedMemoryFile> SharedMemoryFile::CreateAt(
     return nullptr;
   }
   std::unique_ptr<SharedMemoryFile> memory;
-  if (CallWithoutSignal([&] {
+  if (CallWithoutSizeSignal([&] {
         return posix_fallocate(fd.get(), 0, static_cast<off_t>(size));
       }) == 0) {
-    memory = Map(std::move(fd), size);
+    memory = Map(fd, size);
   }
-  if (memory == nullptr) {
+  if (memory != nullptr) {
+    memory->fd_ = std::move(fd);
+  } else {
     const int reason = errno;
     unlinkat(folder, path.c_str(), 0);
     *error = path + ": no room for " + std::to_string(size) +
@@ -127,17 +104,17 @@ std::unique_ptr<SharedMemoryFile> SharedMemoryFile::Attach(ScopedFd fd,
     if (seals < 0 || (seals & kSeals) != kSeals)
       return nullptr;
   }
-  return Map(std::move(fd), static_cast<size_t>(status.st_size));
+  return Map(fd, static_cast<size_t>(status.st_size));
 }
 
-std::unique_ptr<SharedMemoryFile> SharedMemoryFile::Map(ScopedFd fd,
+std::unique_ptr<SharedMemoryFile> SharedMemoryFile::Map(const ScopedFd& fd,
                                                         size_t size) {
   void* const start =
       mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
   if (start == MAP_FAILED)
     return nullptr;
-  std::unique_ptr<SharedMemoryFile> file(new (std::nothrow) SharedMemoryFile(
-      std::move(fd), static_cast<uint8_t*>(start), size));
+  std::unique_ptr<SharedMemoryFile> file(
+      new (std::nothrow) SharedMemoryFile(static_cast<uint8_t*>(start), size));
   if (file == nullptr) {
     munmap(start, size);
     errno = ENOMEM;

@@ -35,9 +35,9 @@ class SharedMemoryFile final : public SharedMemory {
                                                     const std::string& path,
                                                     size_t size,
                                                     std::string* error);
-  // Maps the memory of another process. Returns null if |fd| is not memory, if
-  // its size is 0 or more than |max_size|, or if |needs_seals| and the size is
-  // not sealed.
+  // Maps the memory of another process, and keeps no descriptor. Returns null
+  // if |fd| is not memory, if its size is 0 or more than |max_size|, or if
+  // |needs_seals| and the size is not sealed.
   static std::unique_ptr<SharedMemoryFile> Attach(ScopedFd fd,
                                                   size_t max_size,
                                                   bool needs_seals);
@@ -48,6 +48,7 @@ class SharedMemoryFile final : public SharedMemory {
 
   uint8_t* start() const override { return start_; }
   size_t size() const override { return size_; }
+  // Returns the descriptor of a file that was created; -1 if there is none.
   int fd() const { return fd_.get(); }
   // Gives away the descriptor, for another process. The memory stays mapped.
   ScopedFd TakeFd() { return std::move(fd_); }
@@ -62,9 +63,8 @@ class SharedMemoryFile final : public SharedMemory {
   void DetachAfterFork() const;
 
  private:
-  SharedMemoryFile(ScopedFd fd, uint8_t* start, size_t size)
-      : fd_(std::move(fd)), start_(start), size_(size) {}
-  static std::unique_ptr<SharedMemoryFile> Map(ScopedFd fd, size_t size);
+  SharedMemoryFile(uint8_t* start, size_t size) : start_(start), size_(size) {}
+  static std::unique_ptr<SharedMemoryFile> Map(const ScopedFd& fd, size_t size);
 
   ScopedFd fd_;
   uint8_t* const start_;

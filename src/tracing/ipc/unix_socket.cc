@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -71,16 +70,11 @@ class UnixAddress {
   bool is_abstract_ = false;
 };
 
-ScopedFd NewSocket() {
-  return ScopedFd(
-      socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-}
-
 bool IsAbandonedSocket(const std::string& path, const UnixAddress& address) {
   struct stat status;
   if (lstat(path.c_str(), &status) != 0 || !S_ISSOCK(status.st_mode))
     return false;
-  const ScopedFd probe = NewSocket();
+  const ScopedFd probe = NewUnixSocket();
   return probe.is_valid() &&
          connect(probe.get(), address.get(), address.size()) != 0 &&
          errno == ECONNREFUSED;
@@ -122,14 +116,6 @@ SocketStatus StatusOfErrno() {
 
 }  // namespace
 
-void ScopedFd::Reset(int fd) {
-  if (fd_ >= 0) {
-    const NoCancellation no_cancellation;
-    close(fd_);
-  }
-  fd_ = fd;
-}
-
 bool IsStartedByRecorder() {
   const char* const value = secure_getenv(kStartedByRecorderVariable);
   return value != nullptr && *value != '\0';
@@ -147,11 +133,16 @@ std::string DefaultProducerSocket() {
              : "/tmp/perfetto-producer";
 }
 
+ScopedFd NewUnixSocket() {
+  return ScopedFd(
+      socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+}
+
 ScopedFd ListenOnUnixSocket(const std::string& path, std::string* error) {
   const UnixAddress address(path);
   ScopedFd fd;
   if (address.is_valid())
-    fd = NewSocket();
+    fd = NewUnixSocket();
   if (!fd.is_valid()) {
     *error = ErrorText("cannot create socket", path);
     return fd;
@@ -204,7 +195,7 @@ bool ListeningSocket::Listen(const std::string& path, std::string* error) {
 void ListeningSocket::Close() {
   struct stat status;
   // The open socket keeps its inode, so no other file has that number.
-  if (!path_.empty() &&
+  if (!path_.empty() && !fd_.is_lost() &&
       (lstat(path_.c_str(), &status) != 0 ||
        (status.st_dev == device_ && status.st_ino == inode_))) {
     unlink(path_.c_str());
@@ -217,7 +208,7 @@ ScopedFd ConnectToUnixSocket(const std::string& path, std::string* error) {
   const UnixAddress address(path);
   ScopedFd fd;
   if (address.is_valid())
-    fd = NewSocket();
+    fd = NewUnixSocket();
   if (!fd.is_valid() || connect(fd.get(), address.get(), address.size()) != 0) {
     const int reason = errno;
     *error = ErrorText("cannot connect to", path);
@@ -318,23 +309,28 @@ SocketStatus ReceiveFromSocket(int fd,
 }
 
 bool WakeupFd::TryOpen() {
-  fd_.Reset(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  return fd_.is_valid();
+  return ConnectSocketPair(&waiting_, &notifying_);
+}
+
+int WakeupFd::fd() const {
+  return notifying_.is_lost() ? -1 : waiting_.get();
 }
 
 void WakeupFd::Notify() const {
-  if (!fd_.is_valid())
-    return;
   const NoCancellation no_cancellation;
-  const uint64_t one = 1;
-  // This fails only if there are too many notifications already.
-  [[maybe_unused]] const ssize_t result = write(fd_.get(), &one, sizeof(one));
+  const int error = errno;
+  // This fails if there are too many notifications already, or if the
+  // descriptor is lost: then nothing polls the other end any more.
+  if (notifying_.is_valid())
+    send(notifying_.get(), "", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+  errno = error;
 }
 
 void WakeupFd::Clear() const {
-  uint64_t count;
-  [[maybe_unused]] const ssize_t result =
-      read(fd_.get(), &count, sizeof(count));
+  char bytes[64];
+  while (recv(waiting_.get(), bytes, sizeof(bytes), MSG_DONTWAIT) ==
+         sizeof(bytes)) {
+  }
 }
 
 PROTOZERO_ABI_END

@@ -9,33 +9,13 @@
 #include <sys/types.h>
 
 #include <string>
-#include <utility>
+
+#include "src/tracing/ipc/scoped_fd.h"
 
 #include "protozero/internal/macros.h"
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN
-
-// Owns a file descriptor, and closes it.
-class ScopedFd {
- public:
-  ScopedFd() = default;
-  explicit ScopedFd(int fd) : fd_(fd) {}
-  ScopedFd(ScopedFd&& other) noexcept : fd_(other.Release()) {}
-  ScopedFd& operator=(ScopedFd&& other) noexcept {
-    Reset(other.Release());
-    return *this;
-  }
-  ~ScopedFd() { Reset(); }
-
-  bool is_valid() const { return fd_ >= 0; }
-  int get() const { return fd_; }
-  int Release() { return std::exchange(fd_, -1); }
-  void Reset(int fd = -1);
-
- private:
-  int fd_ = -1;
-};
 
 // The functions for sockets in the file system, or, if the path begins with
 // '@', in the abstract namespace. All sockets are non-blocking and closed by
@@ -53,6 +33,9 @@ inline constexpr char kStartedByRecorderVariable[] =
     "PROTOZERO_STARTED_BY_RECORDER";
 bool IsStartedByRecorder();
 
+// Makes a socket that is not connected. Returns an invalid one, and sets errno,
+// on failure.
+ScopedFd NewUnixSocket();
 // Returns an invalid one on failure, with the reason in |error| and in errno.
 // Replaces a socket that no process has open any more. Of several processes
 // that call this at once, one gets the address.
@@ -120,6 +103,7 @@ class ListeningSocket {
   void Close();
 
   bool is_valid() const { return fd_.is_valid(); }
+  bool is_lost() const { return fd_.is_lost(); }
   int get() const { return fd_.get(); }
 
  private:
@@ -131,21 +115,34 @@ class ListeningSocket {
 };
 
 // Makes a poll() in another thread return. Any thread.
+//
+// It is a pair of sockets, and no eventfd: each socket has an inode of its own,
+// and send() and recv() leave all files alone that are no sockets.
+//
+// A poll() looks at a descriptor again each time that the kernel wakes it. If
+// the program has put a quiet file there, nothing makes the poll() return. So
+// it is to end after kMaxPollMs.
 class WakeupFd {
  public:
-  // Opens a descriptor. If there is none left, fd() is -1, the other functions
+  // Opens descriptors. If there are none left, fd() is -1, the other functions
   // do nothing, and TryOpen() may be called.
   WakeupFd() { TryOpen(); }
-  // Returns false, and sets errno, on failure. REQUIRES: no other thread uses
-  // the object meanwhile.
+  // Opens descriptors in place of those that are lost. Returns false, and sets
+  // errno, on failure. REQUIRES: no other thread uses the object meanwhile.
   bool TryOpen();
-  int fd() const { return fd_.get(); }
+  static constexpr int kMaxPollMs = 2000;
+
+  // Returns the descriptor to poll; -1 if there is none, or if the program has
+  // closed or replaced one of the two.
+  int fd() const;
+  // Async-signal-safe.
   void Notify() const;
   // Makes fd() unreadable until the next notification.
   void Clear() const;
 
  private:
-  ScopedFd fd_;
+  ScopedFd waiting_;
+  ScopedFd notifying_;
 };
 
 PROTOZERO_ABI_END

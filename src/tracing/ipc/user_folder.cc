@@ -4,6 +4,8 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/inotify.h>
@@ -16,6 +18,11 @@ namespace protozero {
 PROTOZERO_ABI_BEGIN
 
 namespace {
+
+// The signal by which a FolderWatch knows its descriptor. All descriptors of
+// inotify have one inode, and each has a signal to be sent when it is readable:
+// none is, because O_ASYNC is not set. A program has no reason to choose this.
+constexpr int kMark = SIGVTALRM;
 
 std::string BaseFolder() {
   // The variable is ignored in programs that have more rights than the user who
@@ -71,11 +78,28 @@ std::vector<std::string> ProducerSockets(std::string* folder) {
   return {RecorderSocket(*folder), usual};
 }
 
+FolderWatch::~FolderWatch() {
+  if (!IsOwn())
+    inotify_.Release();
+}
+
+bool FolderWatch::IsOwn() const {
+  return inotify_.is_valid() &&
+         fcntl(inotify_.get_unchecked(), F_GETSIG) == kMark &&
+         !inotify_.is_lost();
+}
+
 void FolderWatch::Watch(const std::string& folder,
                         const std::function<void(const char*)>& on_lister) {
-  const bool is_first = !inotify_.is_valid();
-  if (is_first)
+  const bool is_first = !IsOwn();
+  if (is_first) {
+    inotify_.Release();
     inotify_.Reset(inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
+    if (inotify_.is_valid() &&
+        fcntl(inotify_.get_unchecked(), F_SETSIG, kMark) != 0) {
+      inotify_.Reset();
+    }
+  }
   if (!inotify_.is_valid())
     return;
   // The kernel knows by the inode that it watches the folder already.
@@ -101,7 +125,8 @@ bool FolderWatch::HasAppeared(
   bool has_appeared = false;
   alignas(inotify_event) char events[4096];
   ssize_t size;
-  while ((size = read(inotify_.get(), events, sizeof(events))) > 0) {
+  while (IsOwn() &&
+         (size = read(inotify_.get_unchecked(), events, sizeof(events))) > 0) {
     for (ssize_t at = 0; at < size;) {
       inotify_event event;
       memcpy(&event, events + at, sizeof(event));

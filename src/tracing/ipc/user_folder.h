@@ -52,19 +52,28 @@ std::vector<std::string> ProducerSockets(std::string* folder);
 // none does. If the system has no watch left, fd() is -1.
 class FolderWatch {
  public:
+  FolderWatch() = default;
+  ~FolderWatch();
+  FolderWatch(const FolderWatch&) = delete;
+  FolderWatch& operator=(const FolderWatch&) = delete;
+
   // Watches |folder|, if that is not watched yet. To be called again when the
   // folder may have been removed and made again. The first time, calls
   // |on_lister| with the names of those that are there.
   void Watch(const std::string& folder,
              const std::function<void(const char*)>& on_lister = nullptr);
-  // A descriptor that becomes readable when any file appears.
-  int fd() const { return inotify_.get(); }
+  // Returns a descriptor that becomes readable when any file appears; -1, too,
+  // if the program has closed or replaced it.
+  int fd() const { return IsOwn() ? inotify_.get_unchecked() : -1; }
   // Returns whether a file of that name has appeared since the last call. Calls
   // |on_lister| with the name of each lister that has.
   bool HasAppeared(std::string_view name,
                    const std::function<void(const char*)>& on_lister = nullptr);
 
  private:
+  // Returns whether |inotify_| is still this object's.
+  bool IsOwn() const;
+
   ScopedFd inotify_;
 };
 

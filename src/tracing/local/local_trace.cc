@@ -3,7 +3,6 @@
 #include "protozero/tracing/local_trace.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -24,6 +23,7 @@
 #include "protozero/tracing/track_event.h"
 #include "src/tracing/ipc/background_thread.h"
 #include "src/tracing/local/flight_recorder.h"
+#include "src/tracing/local/trace_output.h"
 #include "src/tracing/shared_memory/no_cancellation.h"
 #include "src/tracing/shared_memory/out_of_memory.h"
 #include "src/tracing/track_event/category_rules.h"
@@ -43,6 +43,8 @@ constexpr size_t kPageSize = 16 * 1024;
 // A text so short that a std::string of it does not allocate.
 constexpr char kNoMemory[] = "out of memory";
 constexpr char kInChild[] = "a child process";
+constexpr char kTaken[] =
+    "this program has closed or replaced the file descriptor";
 
 }  // namespace
 
@@ -53,10 +55,7 @@ class LocalTrace::Impl final : private TracingService::Consumer {
     error_.reserve(options_.path.size() + options_.flight_recorder.size() +
                    kMaxReasonSize);
   }
-  ~Impl() override {
-    if (owns_fd_)
-      close(options_.fd);
-  }
+  ~Impl() override = default;
 
   // Starts recording. Stop() has to follow, even if this fails.
   void Start() {
@@ -114,13 +113,10 @@ class LocalTrace::Impl final : private TracingService::Consumer {
       return SetError("there is more than one of path, descriptor and sink");
     if (has_flight_recorder())
       return StartFlightRecorder();
-    if (!options_.path.empty()) {
-      options_.fd = open(options_.path.c_str(),
-                         O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-      if (options_.fd < 0)
-        return SetError(options_.path, strerror(errno));
-      owns_fd_ = true;
-    }
+    if (options_.fd >= 0)
+      output_.Use(options_.fd);
+    else if (!options_.path.empty() && !output_.Open(options_.path))
+      return SetError(options_.path, strerror(errno));
     std::string why;
     session_ = service_.StartTracing(Config(), this, &why);
     if (session_ == 0)
@@ -255,18 +251,10 @@ class LocalTrace::Impl final : private TracingService::Consumer {
         SetError(has_memory ? "the sink has refused something" : kNoMemory);
       return is_taken;
     }
-    while (size != 0) {
-      const ssize_t written = write(options_.fd, data, size);
-      if (written < 0 && errno == EINTR)
-        continue;
-      if (written <= 0) {
-        SetError("cannot write", strerror(errno));
-        return false;
-      }
-      data += written;
-      size -= static_cast<size_t>(written);
-    }
-    return true;
+    const bool is_written = output_.Write(data, size);
+    if (!is_written)
+      SetError("cannot write", errno == EBADF ? kTaken : strerror(errno));
+    return is_written;
   }
 
   // Writes extensions, which the ring may have forgotten. Throws
@@ -306,8 +294,8 @@ class LocalTrace::Impl final : private TracingService::Consumer {
 
   const pid_t pid_ = getpid();
   Options options_;
-  bool owns_fd_ = false;
   const uint64_t events_without_memory_ = internal::NumEventsWithoutMemory();
+  TraceOutput output_;
   // Has not started if the output is another one.
   FlightRecorder flight_recorder_;
   TracingService service_;
