@@ -37,8 +37,12 @@ PROTOZERO_ABI_BEGIN
 // then, unless it has Options::flight_recorder. In a child process, after
 // fork(), the object does nothing, and events are off.
 //
-// Nothing throws. If the system has no memory, thread or descriptor for it,
-// error() says so, and the program goes on. Without exceptions, this does not
+// Nothing throws, and nothing raises a signal: neither a pipe without a reader
+// nor a limit for the size of files. If the system has no memory, thread or
+// descriptor for it, error() says so, and the program goes on. If the program
+// closes the object's descriptors, as daemons do, or puts files of its own in
+// their place, recording ends, error() says so, and these files stay as they
+// are. A flight recorder needs none. Without exceptions, this does not
 // hold if a container of the standard library found no memory.
 class LocalTrace {
  public:
@@ -49,8 +53,8 @@ class LocalTrace {
 
   // The output of a trace, and its content.
   struct Options {
-    // The output: exactly one of these. A file is created, or made empty; a
-    // descriptor is not closed.
+    // The output: exactly one of these. A file is created, or made empty; it is
+    // an error if it is a FIFO that nothing reads. A descriptor is not closed.
     std::string path;
     int fd = -1;
     Sink sink;
@@ -59,6 +63,7 @@ class LocalTrace {
     // thread. `pztrace recover` makes a trace of the file. A file that is there
     // is kept as |flight_recorder|.last; or, if another user has taken that
     // name, as |flight_recorder|.last.1, and so on. Only this user can read it.
+    // A device or a FIFO in its place is an error.
     std::string flight_recorder;
     // True for a flight recorder without a file, in memory, which Snapshot()
     // and core dumps save.
@@ -101,10 +106,12 @@ class LocalTrace {
 
   // Writes a copy of a flight recorder to |path|, while threads go on to trace:
   // all events that were finished before the call and not overwritten. `pztrace
-  // recover` makes a trace of it. Returns false, and sets errno, if that does
-  // not work; EBUSY if another call is under way, EINVAL if |path| is the
-  // recorder's own file. Any thread. Also in a signal handler: it is
-  // async-signal-safe.
+  // recover` makes a trace of it. A file that is there is replaced. Returns
+  // false, and sets errno, if that does not work; EBUSY if another call is
+  // under way, EINVAL if |path| is a recorder's own file, or a link, a FIFO, a
+  // device or anything else but a regular file; EFBIG, without a signal, at the
+  // limit for the size of files. Waits for nothing but the disk. Any thread.
+  // Also in a signal handler: it is async-signal-safe.
   bool Snapshot(const char* path) const;
 
   // Returns the reason why it does not record, or why not all that it records

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -111,8 +112,11 @@ std::unique_ptr<SharedMemoryFile> MakeFlightFileIn(int folder,
   const RingPages pages(size);
   std::unique_ptr<SharedMemoryFile> file =
       SharedMemoryFile::CreateAt(folder, name, pages.file_size(), error);
-  if (file != nullptr)
+  if (file != nullptr) {
+    // Lasts as long as the memory is mapped, also without the descriptor.
+    flock(file->fd(), LOCK_EX | LOCK_NB);
     FillIn(HeaderOf(*file), pages.page_size, pages.num_pages);
+  }
   return file;
 }
 
@@ -126,6 +130,12 @@ std::unique_ptr<SharedMemoryFile> MakeFlightFile(const std::string& path,
     if (memory != nullptr)
       FillIn(HeaderOf(*memory), pages.page_size, pages.num_pages);
     return memory;
+  }
+  struct stat status;
+  if (lstat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode) &&
+      !S_ISLNK(status.st_mode) && !S_ISDIR(status.st_mode)) {
+    *error = path + ": not a regular file";
+    return nullptr;
   }
   // Nobody sees a file that is not complete, and the one that is there stays if
   // there is no room for another one.

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,6 +14,7 @@
 
 #include "src/tracing/ipc/client_lock.h"
 #include "src/tracing/ipc/data_source_access.h"
+#include "src/tracing/ipc/file_size_signal.h"
 #include "src/tracing/ipc/producer_fork.h"
 #include "src/tracing/local/flight_copy.h"
 #include "src/tracing/local/flight_file.h"
@@ -30,9 +32,9 @@ using internal::ProducerIpcClient;
 
 namespace {
 
-bool WriteAll(int fd, const uint8_t* data, size_t size) {
+bool WriteAll(const ScopedFd& file, const uint8_t* data, size_t size) {
   while (size != 0) {
-    const ssize_t written = write(fd, data, size);
+    const ssize_t written = write(file.get(), data, size);
     if (written < 0 && errno == EINTR)
       continue;
     if (written <= 0)
@@ -45,18 +47,18 @@ bool WriteAll(int fd, const uint8_t* data, size_t size) {
 
 // Copies a recording whose writers go on. |page| has room for a page, and so
 // for the header: the stack of a signal handler may be small.
-bool WriteCopy(FlightHeader* header, uint8_t* page, int fd) {
+bool WriteCopy(FlightHeader* header, uint8_t* page, const ScopedFd& file) {
   uint8_t* const start = reinterpret_cast<uint8_t*>(header);
   static_assert(FlightHeader::kSize <= ABI::kMinPageSize);
   CopyBytes(start, FlightHeader::kSize, page);
-  if (!WriteAll(fd, page, FlightHeader::kSize))
+  if (!WriteAll(file, page, FlightHeader::kSize))
     return false;
   const ABI abi(start + FlightHeader::kSize,
                 size_t{header->page_size} * header->num_pages,
                 header->page_size);
   for (size_t i = 0; i < abi.num_pages(); ++i) {
     CopyLivePage(abi, i, page);
-    if (!WriteAll(fd, page, abi.page_size()))
+    if (!WriteAll(file, page, abi.page_size()))
       return false;
   }
   return true;
@@ -80,8 +82,8 @@ bool FlightRecorder::Start(const std::string& path,
   if (file == nullptr)
     return false;
   FlightHeader* const header = HeaderOf(*file);
-  struct stat status = {};
-  fstat(file->fd(), &status);
+  // The memory stays mapped without the descriptor.
+  const ScopedFd descriptor = file->TakeFd();
   const auto connection =
       std::make_shared<ProducerIpcClient>(ScopedFd(), nullptr);
   connection->SetupRing(std::move(file), source);
@@ -97,8 +99,7 @@ bool FlightRecorder::Start(const std::string& path,
   source_ = std::move(source);
   connection_ = connection;
   instance_ = instance;
-  device_ = status.st_dev;
-  inode_ = status.st_ino;
+  file_ = FileIdentity(descriptor.get());
   header_ = header;
   {
     const std::lock_guard<std::mutex> lock(ClientLock());
@@ -108,16 +109,32 @@ bool FlightRecorder::Start(const std::string& path,
   return true;
 }
 
-bool FlightRecorder::Empty(int fd) const {
+bool FlightRecorder::OpenEmpty(const char* path, ScopedFd* file) const {
+  // To open a device may already do something.
   struct stat status;
-  if (fstat(fd, &status) != 0)
-    return false;
-  if (status.st_dev == device_ && status.st_ino == inode_) {
+  if (lstat(path, &status) == 0 && !S_ISREG(status.st_mode)) {
     errno = EINVAL;
     return false;
   }
-  // A pipe, or a device, has no size.
-  return !S_ISREG(status.st_mode) || ftruncate(fd, 0) == 0;
+  // If a link or a FIFO has come meanwhile, this neither follows nor waits.
+  file->Reset(open(
+      path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NOFOLLOW | O_NONBLOCK,
+      0666));
+  if (!file->is_valid() || fstat(file->get(), &status) != 0)
+    return false;
+  // If it is the file of a recorder, in this program or another one, threads
+  // would write where no memory is anymore.
+  if (!S_ISREG(status.st_mode) || file_.IsAt(file->get()) ||
+      flock(file->get(), LOCK_EX | LOCK_NB) != 0) {
+    errno = EINVAL;
+    return false;
+  }
+  return ftruncate(file->get(), 0) == 0;
+}
+
+bool FlightRecorder::Save(const char* path) const {
+  ScopedFd file;
+  return OpenEmpty(path, &file) && WriteCopy(header_, page_.get(), file);
 }
 
 void FlightRecorder::Stop() {
@@ -141,14 +158,11 @@ bool FlightRecorder::Snapshot(const char* path) const {
     return false;
   }
   const int before = errno;
-  const int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
-  const bool ok = fd >= 0 && Empty(fd) && WriteCopy(header_, page_.get(), fd);
-  const int error = ok ? before : errno;
-  if (fd >= 0)
-    close(fd);
+  const int error =
+      CallWithoutSizeSignal([&] { return Save(path) ? 0 : errno; });
   is_in_snapshot_.store(false, std::memory_order_release);
-  errno = error;
-  return ok;
+  errno = error != 0 ? error : before;
+  return error == 0;
 }
 
 PROTOZERO_ABI_END

@@ -5,7 +5,6 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include <sys/types.h>
 
 #include <atomic>
 #include <memory>
@@ -14,6 +13,7 @@
 #include "protozero/tracing/data_source.h"
 #include "protozero/tracing/loss_reason.h"
 #include "src/tracing/ipc/producer_ipc_client.h"
+#include "src/tracing/ipc/scoped_fd.h"
 #include "src/tracing/writer/flight_header.h"
 
 #include "protozero/internal/macros.h"
@@ -47,7 +47,8 @@ class FlightRecorder {
   void Stop();
 
   // Writes a file as it would be left if the process was killed now. Returns
-  // false, and sets errno, on failure. Any thread; async-signal-safe.
+  // false, and sets errno, on failure. Raises no signal. Any thread;
+  // async-signal-safe.
   bool Snapshot(const char* path) const;
 
   bool has_started() const { return header_ != nullptr; }
@@ -59,18 +60,17 @@ class FlightRecorder {
   PacketLosses losses() const { return LossesOf(*header_); }
 
  private:
-  // Empties a file that a snapshot goes to. Returns false, and sets errno, if
-  // that is the recorder's own: threads would write where no memory is anymore.
-  bool Empty(int fd) const;
+  // Writes the file. Return false, and set errno, on failure.
+  bool Save(const char* path) const;
+  // Opens an empty file for it.
+  bool OpenEmpty(const char* path, ScopedFd* file) const;
 
   std::shared_ptr<DataSource> source_;
   std::shared_ptr<internal::ProducerIpcClient> connection_;
   std::shared_ptr<DataSourceInstance> instance_;
   // The header, in the memory that |connection_| keeps.
   FlightHeader* header_ = nullptr;
-  // The file's identity.
-  dev_t device_ = 0;
-  ino_t inode_ = 0;
+  FileIdentity file_;
   // Room for a page, for the one Snapshot() that is under way.
   std::unique_ptr<uint8_t[]> page_;
   mutable std::atomic<bool> is_in_snapshot_{false};

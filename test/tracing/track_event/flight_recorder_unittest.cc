@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -26,6 +27,7 @@
 #include "protozero/tracing/local_trace.h"
 #include "protozero/tracing/track_event.h"
 #include "src/tracing/local/flight_reader.h"
+#include "test/testing/open_descriptors.h"
 #include "test/tracing/track_event/flight_content.h"
 #include "test/tracing/track_event/trace_reader.h"
 
@@ -248,6 +250,37 @@ TEST_F(FlightRecorderTest, ASnapshotDoesNotReplaceItsRecording) {
   EXPECT_EQ(read.Named("after").size(), 1u);
 }
 
+TEST_F(FlightRecorderTest, ASnapshotReplacesNoOtherRecording) {
+  auto recording = Record();
+  LocalTrace::Options options;
+  options.flight_recorder_in_memory = true;
+  const LocalTrace trace(options);
+  // A child process leaves the file alone, and does not keep it locked.
+  int pipe_ends[2];
+  ASSERT_EQ(pipe(pipe_ends), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    (void)!write(pipe_ends[1], "", 1);
+    for (;;)
+      pause();
+  }
+  char byte;
+  EXPECT_EQ(read(pipe_ends[0], &byte, 1), 1);
+  close(pipe_ends[0]);
+  close(pipe_ends[1]);
+  EXPECT_FALSE(trace.Snapshot(path().c_str()));
+  EXPECT_EQ(errno, EINVAL);
+  PROTOZERO_TRACE_EVENT_INSTANT("fr", "after");
+  EXPECT_EQ(Recover().Named("after").size(), 1u);
+  recording.reset();
+  // This thread may still write there, until it notices.
+  EXPECT_FALSE(trace.Snapshot(path().c_str()));
+  PROTOZERO_TRACE_EVENT_INSTANT("fr", "notices");
+  EXPECT_TRUE(trace.Snapshot(path().c_str()));
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+}
+
 TEST_F(FlightRecorderTest, AFileOfAKilledProcessOfThisNumberIsInNobodysWay) {
   const std::string left = path() + ".new." + std::to_string(getpid());
   ASSERT_EQ(close(open(left.c_str(), O_CREAT | O_WRONLY, 0600)), 0);
@@ -256,6 +289,91 @@ TEST_F(FlightRecorderTest, AFileOfAKilledProcessOfThisNumberIsInNobodysWay) {
   options.buffer_size = 1 << 16;
   EXPECT_EQ(LocalTrace(options).error(), "");
   EXPECT_NE(access(left.c_str(), F_OK), 0);
+}
+
+// Records, and expects that each snapshot fails and leaves the program alone.
+class SnapshotTest : public FlightRecorderTest {
+ protected:
+  SnapshotTest() {
+    LocalTrace::Options options;
+    options.flight_recorder_in_memory = true;
+    options.buffer_size = 1 << 18;
+    trace_ = std::make_unique<LocalTrace>(options);
+    EXPECT_EQ(trace_->error(), "");
+  }
+  void ExpectFailure(const std::string& path, int error) const {
+    errno = 0;
+    EXPECT_FALSE(trace_->Snapshot(path.c_str())) << path;
+    EXPECT_EQ(errno, error) << path;
+  }
+
+  std::unique_ptr<LocalTrace> trace_;
+};
+
+TEST_F(SnapshotTest, OnlyARegularFileIsWritten) {
+  const std::string target = folder_ + "/target";
+  ASSERT_EQ(close(open(target.c_str(), O_CREAT | O_WRONLY, 0600)), 0);
+  ASSERT_EQ(symlink(target.c_str(), path().c_str()), 0);
+  ExpectFailure(path(), EINVAL);
+  unlink(target.c_str());
+  ExpectFailure(path(), EINVAL);
+  EXPECT_NE(access(target.c_str(), F_OK), 0);
+  unlink(path().c_str());
+
+  ASSERT_EQ(mkfifo(path().c_str(), 0600), 0);
+  ExpectFailure(path(), EINVAL);
+  const int reader = open(path().c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  ExpectFailure(path(), EINVAL);
+  close(reader);
+  unlink(path().c_str());
+
+  ExpectFailure(folder_, EINVAL);
+  ExpectFailure("/dev/null", EINVAL);
+  ExpectFailure("/dev/full", EINVAL);
+  EXPECT_TRUE(trace_->Snapshot(path().c_str()));
+}
+
+TEST_F(SnapshotTest, ALimitIsNoSignal) {
+  rlimit limit;
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &limit), 0);
+  rlimit low = limit;
+  low.rlim_cur = 100000;
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &low), 0);
+  ExpectFailure(path(), EFBIG);
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
+  sigset_t pending;
+  sigpending(&pending);
+  EXPECT_EQ(sigismember(&pending, SIGXFSZ), 0);
+  pthread_sigmask(SIG_BLOCK, nullptr, &pending);
+  EXPECT_EQ(sigismember(&pending, SIGXFSZ), 0);
+  EXPECT_TRUE(trace_->Snapshot(path().c_str()));
+}
+
+// ThreadSanitizer must not report it: see ExpectedRaces.
+TEST_F(SnapshotTest, AThreadOverwritesWhatIsCopied) {
+  std::atomic<bool> is_done{false};
+  std::thread other([&] {
+    while (!is_done) {
+      PROTOZERO_TRACE_EVENT("fr", "other", "text", "some more bytes");
+    }
+  });
+  for (int i = 0; i < 50; ++i)
+    EXPECT_TRUE(trace_->Snapshot(path().c_str()));
+  is_done = true;
+  other.join();
+  EXPECT_TRUE(Recover().errors.empty());
+}
+
+TEST_F(FlightRecorderTest, OnlyARegularFileIsReplaced) {
+  ASSERT_EQ(mkfifo(path().c_str(), 0600), 0);
+  EXPECT_EQ(Record()->error(), path() + ": not a regular file");
+  EXPECT_EQ(access(path().c_str(), F_OK), 0);
+}
+
+TEST_F(FlightRecorderTest, ItNeedsNoDescriptor) {
+  const size_t before = protozero::test::CountOpenDescriptors();
+  const auto trace = Record();
+  EXPECT_EQ(protozero::test::CountOpenDescriptors(), before);
 }
 
 TEST_F(FlightRecorderTest, WhatHasNoSnapshotSaysSo) {
