@@ -11,12 +11,43 @@
 
 #include "protozero/internal/macros.h"
 
+#if defined(__has_feature)
+#define PROTOZERO_HAS_TSAN __has_feature(thread_sanitizer)
+#elif defined(__SANITIZE_THREAD__)
+#define PROTOZERO_HAS_TSAN 1
+#else
+#define PROTOZERO_HAS_TSAN 0
+#endif
+
+#if PROTOZERO_HAS_TSAN
+// Functions of ThreadSanitizer.
+extern "C" void AnnotateIgnoreReadsBegin(const char* file, int line);
+extern "C" void AnnotateIgnoreReadsEnd(const char* file, int line);
+#endif
+
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 
 using ABI = SharedMemoryABI;
 
 namespace {
+
+// Tells ThreadSanitizer not to report what the calling thread reads while this
+// exists. A thread that is short of pages overwrites this one with plain stores
+// while it is copied: to make them atomic would make each event slower. The
+// copy is by atomic loads, and a copy that has raced is thrown away. The tool
+// sees the race, but not that.
+class ExpectedRaces {
+ public:
+#if PROTOZERO_HAS_TSAN
+  ExpectedRaces() { AnnotateIgnoreReadsBegin(__FILE__, __LINE__); }
+  ~ExpectedRaces() { AnnotateIgnoreReadsEnd(__FILE__, __LINE__); }
+#else
+  ExpectedRaces() {}
+#endif
+  ExpectedRaces(const ExpectedRaces&) = delete;
+  ExpectedRaces& operator=(const ExpectedRaces&) = delete;
+};
 
 FlightPageStart ReadPageStart(const ABI& abi, size_t index) {
   FlightPageStart start = {};
@@ -37,6 +68,7 @@ FlightPageStart ReadPageStart(const ABI& abi, size_t index) {
 // Copies a page whose chunk a thread is writing to: the packets that are
 // finished. The bytes behind them may change meanwhile, and are left out.
 void CopyPageInUse(const ABI& abi, size_t index, uint8_t* copy) {
+  const ExpectedRaces expected_races;
   memset(copy, 0, abi.page_size());
   const FlightPageStart before = ReadPageStart(abi, index);
   if (ABI::StateOf(before.word, 0) != ABI::kChunkBeingWritten)

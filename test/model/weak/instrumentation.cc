@@ -171,6 +171,8 @@ ATOMIC(32, uint32_t)
 ATOMIC(64, uint64_t)
 
 void __tsan_init() {}
+void AnnotateIgnoreReadsBegin(const char*, int) {}
+void AnnotateIgnoreReadsEnd(const char*, int) {}
 void __tsan_func_entry(void*) {}
 void __tsan_func_exit() {}
 void __tsan_vptr_update(void** p, void*) {

@@ -350,17 +350,21 @@ TEST_F(SnapshotTest, ALimitIsNoSignal) {
 }
 
 // ThreadSanitizer must not report it: see ExpectedRaces.
-TEST_F(SnapshotTest, AThreadOverwritesWhatIsCopied) {
+TEST_F(SnapshotTest, ThreadsOverwriteWhatIsCopied) {
   std::atomic<bool> is_done{false};
-  std::thread other([&] {
-    while (!is_done) {
-      PROTOZERO_TRACE_EVENT("fr", "other", "text", "some more bytes");
-    }
-  });
+  std::vector<std::thread> others;
+  for (int i = 0; i < 3; ++i) {
+    others.emplace_back([&] {
+      while (!is_done) {
+        PROTOZERO_TRACE_EVENT("fr", "other", "text", "some more bytes");
+      }
+    });
+  }
   for (int i = 0; i < 50; ++i)
     EXPECT_TRUE(trace_->Snapshot(path().c_str()));
   is_done = true;
-  other.join();
+  for (std::thread& other : others)
+    other.join();
   EXPECT_TRUE(Recover().errors.empty());
 }
 
