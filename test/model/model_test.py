@@ -77,6 +77,7 @@ MUTANTS = {
     'KEEP_COUNT': ('ring.pml', 'FEW', r'assertion violated .*ids\[p\]'),
     'LOOK_ONCE': ('ring.pml', 'FEW', r'assertion violated .*completed_at'),
     'NEVER_NEW': ('ring.pml', 'FEW', r'assertion violated .*completed_at'),
+    'NEVER_KEPT': ('ring.pml', 'FEW', r'assertion violated .*keep_from'),
     'TAKE_CHUNK_IN_USE': ('ring.pml', 'FEW', r'assertion violated .*owner'),
     'COMPLETE_BEFORE_PATCH': ('ring.pml', 'FEW', TORN),
     'READ_LAST_PACKET': ('ring.pml', 'FEW', TORN),

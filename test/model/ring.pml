@@ -28,6 +28,11 @@
 #else
 #define IS_NEW (completed_at[page] + MIN_AGE > step)
 #endif
+#ifdef NEVER_KEPT
+#define IS_KEPT false
+#else
+#define IS_KEPT NEEDS_CHUNK
+#endif
 #ifdef TAKE_CHUNK_IN_USE
 #define MAY_READ(word) ((word) == COMPLETE || (word) == WRITTEN)
 #else
@@ -72,6 +77,7 @@ byte ids[PAGES];
 byte counts[PAGES];     /* With the two flags, it is loaded at once. */
 bool continues[PAGES];
 bool goes_on[PAGES];
+byte keep_from[3];      /* As KeptChunks: by writer, the first id that is kept. */
 Record records[PAGES * MAX_RECORDS];
 #define RECORD(page, i) records[(page) * MAX_RECORDS + (i)]
 
@@ -129,13 +135,16 @@ inline look() {
   p = 0
 }
 
-/* The first round of TakeOldestChunk() takes nothing new. */
+/* The first round of TakeOldestChunk() takes nothing new, and the first two
+ * nothing that its writer keeps. */
 #define MIN_AGE (looks <= PAGES -> HALF : 0)
+#define NEEDS_CHUNK (looks <= 2 * PAGES && keep_from[writers[page]] != 0 && \
+                     ids[page] >= keep_from[writers[page]])
 
 /* As FreeChunk(). */
 inline free_chunk() {
   if
-  :: IS_NEW
+  :: IS_NEW || IS_KEPT
   :: else ->
      word = words[page];
      if
@@ -148,10 +157,11 @@ inline free_chunk() {
              owner[page] = me;
              words[page] = READ;
              look();
-             ok = !IS_STILL_NEW;
+             ok = !(IS_STILL_NEW || IS_KEPT);
              if
              :: ok ->
                 assert(looks > PAGES || completed_at[page] + HALF <= step);
+                assert(!NEEDS_CHUNK);
                 must_be_there[RECORD(page, 0).first] = 0;
                 must_be_there[RECORD(page, 1).first] = 0;
                 EMPTY_CHUNK;
@@ -183,7 +193,7 @@ inline take(is_continued) {
   chunk = NONE;
   looks = 0;
   do
-  :: looks == 2 * PAGES -> break
+  :: looks == 3 * PAGES -> break
   :: else ->
      d_step { step = next_step; next_step++; looks++; page = step % PAGES };
      is_unused = words[page] == UNUSED;
@@ -316,7 +326,12 @@ proctype Writer(byte me; byte packet; byte last_packet) {
              num_records++;
              counts[chunk] = num_records + 1;
              must_be_there[packet] = 1;
-             look()
+             look();
+             /* The first one of a chunk says again what later ones need. */
+             if
+             :: num_records == 1 -> keep_from[me] = ids[chunk]
+             :: else
+             fi
            }
         :: continue_packet()
         fi

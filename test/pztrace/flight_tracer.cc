@@ -2,9 +2,11 @@
 
 // Traces to a flight recorder until it is killed, or kills itself.
 //
-//   flight_tracer FILE BYTES THREADS [EVENTS]
+//   flight_tracer FILE BYTES THREADS [EVENTS [OTHERS]]
 //
 // If BYTES is 0, a recorder has the flight recorder, and FILE is only a name.
+// Before the program kills itself, another thread traces OTHERS instants
+// "other" of 1 kB.
 //
 // Each thread traces instants "event" with a number, in a slice that never
 // ends, and counts those that are finished: in FILE.count, 64 bits a thread.
@@ -34,6 +36,7 @@ int main(int argc, char** argv) {
   const std::string path = argv[1];
   const size_t num_threads = strtoul(argv[3], nullptr, 0);
   const int64_t num_events = argc > 4 ? atoll(argv[4]) : INT64_MAX;
+  const int64_t num_others = argc > 5 ? atoll(argv[5]) : 0;
 
   const int fd = open((path + ".count").c_str(), O_RDWR | O_CREAT, 0600);
   const size_t size = num_threads * sizeof(int64_t);
@@ -83,8 +86,12 @@ int main(int argc, char** argv) {
     bool is_done = true;
     for (size_t i = 0; i < num_threads; ++i)
       is_done = is_done && counts[i] == num_events;
-    if (is_done)
+    if (is_done) {
+      const std::string text(1000, 'x');
+      for (int64_t number = 0; number < num_others; ++number)
+        PROTOZERO_TRACE_EVENT_INSTANT("app", "other", "text", text);
       kill(getpid(), SIGKILL);
+    }
     usleep(1000);
   }
   for (;;)

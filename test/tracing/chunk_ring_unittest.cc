@@ -198,6 +198,54 @@ TEST_F(ChunkRingTest, AChunkIsCompleteWhenItsLastPatchIsThere) {
   EXPECT_EQ(state(1), ABI::kChunkBeingWritten);
 }
 
+constexpr size_t kPagesOfKept = 32;
+
+TEST(KeptChunksTest, NothingIsKeptUntilAWriterSaysSo) {
+  const KeptChunks kept(kPagesOfKept);
+  for (const WriterID id : {WriterID{0}, WriterID{1}, kMaxWriterID}) {
+    EXPECT_FALSE(kept.Has(id, 0, 1));
+    EXPECT_FALSE(kept.Has(id, UINT32_MAX, 1));
+  }
+  // The memory may say anything.
+  EXPECT_FALSE(kept.Has(kMaxWriterID + 1, 0, 1));
+}
+
+TEST(KeptChunksTest, AnEighthOfTheRingIsKeptForAWriter) {
+  KeptChunks kept(kPagesOfKept);
+  // The ids wrap around.
+  kept.KeepFrom(7, UINT32_MAX, 100);
+  EXPECT_FALSE(kept.Has(7, UINT32_MAX - 1, 100));
+  for (const uint32_t step : {100u, 100000u}) {
+    EXPECT_TRUE(kept.Has(7, UINT32_MAX, step));
+    EXPECT_TRUE(kept.Has(7, 2, step));
+    EXPECT_FALSE(kept.Has(7, 3, step));
+    EXPECT_FALSE(kept.Has(8, 0, step));
+  }
+}
+
+TEST(KeptChunksTest, WhatWasKeptStaysForHalfARound) {
+  KeptChunks kept(kPagesOfKept);
+  kept.KeepFrom(1, 10, 100);
+  kept.KeepFrom(1, 12, 200);
+  for (const ChunkID id : {10u, 11u}) {
+    EXPECT_TRUE(kept.Has(1, id, 200 + kPagesOfKept / 2 - 1));
+    EXPECT_FALSE(kept.Has(1, id, 200 + kPagesOfKept / 2));
+  }
+  EXPECT_FALSE(kept.Has(1, 9, 200));
+  kept.Release(1, 13, 300);
+  EXPECT_FALSE(kept.Has(1, 11, 300));
+  EXPECT_TRUE(kept.Has(1, 12, 300 + kPagesOfKept / 2 - 1));
+  EXPECT_FALSE(kept.Has(1, 12, 300 + kPagesOfKept / 2));
+  EXPECT_FALSE(kept.Has(1, 13, 300));
+  // Another writer with this id, of a source that keeps nothing or something.
+  kept.Release(1, 20, 400);
+  EXPECT_FALSE(kept.Has(1, 12, 400));
+  EXPECT_FALSE(kept.Has(1, 19, 400));
+  kept.KeepFrom(1, 21, 500);
+  EXPECT_FALSE(kept.Has(1, 20, 500));
+  EXPECT_TRUE(kept.Has(1, 21, 500));
+}
+
 // A test with writers.
 class RingTest : public testing::Test {
  protected:
@@ -292,6 +340,63 @@ TEST_F(RingTest, AnIdleWriterKeepsItsChunk) {
   for (uint32_t i = 1; i <= 50; ++i)
     WriteChunk(writer.get(), i);
   EXPECT_EQ(Read(), "100 !36 37 38 39 40 41 42 43 44 45 46 47 48 49 50");
+}
+
+TEST_F(RingTest, AnIdleWriterKeepsWhatItsChunkNeeds) {
+  const auto idle = arbiter_->CreateTraceWriter(1);
+  const auto writer = arbiter_->CreateTraceWriter(1);
+  WriteChunk(idle.get(), 100);
+  Write(idle.get(), 101, 10);
+  idle->KeepChunksFrom(idle->chunk_id());
+  idle->ReturnChunk();
+  Write(idle.get(), 102, 10);
+  for (uint32_t i = 1; i <= 50; ++i)
+    WriteChunk(writer.get(), i);
+  EXPECT_EQ(Read(), "!101 102 !37 38 39 40 41 42 43 44 45 46 47 48 49 50");
+  // Another part of the ring stays for as long as it would if it was written
+  // now.
+  Write(idle.get(), 103, 10);
+  idle->KeepChunksFrom(idle->chunk_id() + 1);
+  idle->ReturnChunk();
+  for (uint32_t i = 51; i <= 56; ++i)
+    WriteChunk(writer.get(), i);
+  EXPECT_EQ(Read().substr(0, 12), "!101 102 103");
+  for (uint32_t i = 57; i <= 80; ++i)
+    WriteChunk(writer.get(), i);
+  EXPECT_EQ(Read().substr(0, 3), "!65");
+}
+
+TEST_F(RingTest, AWriterThatEndsKeepsWhatItsChunkNeeds) {
+  const auto writer = arbiter_->CreateTraceWriter(1);
+  auto idle = arbiter_->CreateTraceWriter(1);
+  WriteChunk(idle.get(), 101);
+  idle->KeepChunksFrom(idle->chunk_id());
+  Write(idle.get(), 102, 10);
+  for (uint32_t i = 1; i <= 50; ++i)
+    WriteChunk(writer.get(), i);
+  idle.reset();
+  for (uint32_t i = 51; i <= 56; ++i)
+    WriteChunk(writer.get(), i);
+  const std::string numbers = Read();
+  EXPECT_EQ(numbers.substr(numbers.size() - 8), " 101 102");
+}
+
+TEST_F(RingTest, KeptChunksAreTakenBeforePacketsAreLost) {
+  std::vector<std::unique_ptr<TraceWriter>> writers;
+  for (uint32_t i = 0; i < 8; ++i) {
+    writers.push_back(arbiter_->CreateTraceWriter(1));
+    WriteChunk(writers.back().get(), i);
+    writers.back()->KeepChunksFrom(writers.back()->chunk_id());
+  }
+  for (uint32_t i = 0; i < 8; ++i)
+    Write(writers[i].get(), 10 + i, 10);
+  EXPECT_EQ(Read(), "0 10 1 11 2 12 3 13 4 14 5 15 6 16 7 17");
+  for (uint32_t i = 0; i < 8; ++i) {
+    writers.push_back(arbiter_->CreateTraceWriter(1));
+    Write(writers.back().get(), 20 + i, 10);
+  }
+  EXPECT_EQ(Read(), "!10 !11 !12 !13 !14 !15 !16 !17 20 21 22 23 24 25 26 27");
+  EXPECT_EQ(NumLost(LossReason::kMemoryFull), 0u);
 }
 
 TEST_F(RingTest, APacketWithManyOpenMessagesIsPatchedInPlace) {

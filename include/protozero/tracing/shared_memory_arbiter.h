@@ -22,6 +22,7 @@
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 
+class KeptChunks;
 class TraceWriter;
 struct RingState;
 
@@ -198,6 +199,8 @@ class SharedMemoryArbiter {
 
   bool is_ring() const { return options_.ring != nullptr; }
   uint32_t ring_quarter() const;
+  // Does TraceWriter::KeepChunksFrom().
+  void KeepChunksFrom(const WriterSlot& slot, ChunkID first);
 
   // Finds an id for a new writer; |*slot| is null if all are taken. Returns
   // false if there is no memory for it.
@@ -279,6 +282,8 @@ class SharedMemoryArbiter {
   // The finished bytes after the last CommitBatch().
   size_t last_finished_bytes_ = 0;
   const std::unique_ptr<FinishedChunk[]> chunk_entries_;
+  // The chunks of the ring that writers keep; null without a ring.
+  const std::unique_ptr<KeptChunks> kept_;
 
   // The number of threads that have asked for sending since the last time. The
   // thread that finds 0 sends.

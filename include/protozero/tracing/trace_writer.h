@@ -149,6 +149,15 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
   // quarter of their ring. It has to be said again then what has been said only
   // once. 0 without a ring; see SharedMemoryArbiter::Options::ring.
   uint32_t ring_quarter() const { return arbiter_->ring_quarter(); }
+  // In a ring, keeps the chunks from |first| on, as long as this writer exists
+  // and until the next call: other writers do not overwrite them if there are
+  // others. A data source that interns strings calls it behind packets that
+  // begin with SEQ_INCREMENTAL_STATE_CLEARED in the chunk |first|, so that the
+  // last packets of an idle thread have all that they refer to.
+  void KeepChunksFrom(ChunkID first) {
+    if (slot_ != nullptr)
+      arbiter_->KeepChunksFrom(*slot_, first);
+  }
 
   // Return the packets that were begun and will not arrive, and the bytes that
   // were written of them, by reason. Exact. Any thread.

@@ -9,6 +9,7 @@
 #include <atomic>
 
 #include "protozero/tracing/shared_memory_abi.h"
+#include "protozero/tracing/types.h"
 
 #include "protozero/internal/macros.h"
 
@@ -37,6 +38,10 @@ PROTOZERO_ABI_BEGIN
 // rounds, has its last packets for half a round; and a writer that was stopped
 // between its step and its page does not overwrite what is new there.
 //
+// Packets need earlier ones of their writer, which describe what they refer to.
+// So a writer also leaves the chunks that another one keeps (see KeptChunks),
+// unless there is nothing else to take.
+//
 // All functions: any thread, no lock, no system call. If the process is killed
 // at any moment, a chunk has all of its packets, or its header says that there
 // are none.
@@ -55,13 +60,59 @@ static_assert(sizeof(RingState) == 16 && alignof(RingState) == 8,
 static_assert(std::atomic<uint64_t>::is_always_lock_free,
               "a lock would not be shared with another process");
 
-// Takes a chunk for writing. Takes up to |max_pages| steps, and as many again
-// if it has found only chunks that are in use or new; then it also takes a new
-// one. Returns an invalid chunk if all are in use. InitChunkForWriting() has to
-// follow.
+// The chunks that each writer of a ring needs: those from its last description
+// of its state on. They are few, see TraceContext::MaxChunksOfSequence(). It is
+// no part of the memory, because readers have no use for it.
+class KeptChunks {
+ public:
+  // Allocates a few bytes for each writer id. Without memory, keeps nothing.
+  explicit KeptChunks(size_t num_pages);
+  ~KeptChunks();
+
+  KeptChunks(const KeptChunks&) = delete;
+  KeptChunks& operator=(const KeptChunks&) = delete;
+
+  // Keeps the writer's chunks from |first| on, and for half a round those that
+  // were kept before. Chunks behind the first kMaxKept are not kept: they are
+  // of a packet that is too long. |step| is RingState::next_step. REQUIRES: the
+  // writer's thread calls it.
+  void KeepFrom(WriterID writer_id, ChunkID first, uint64_t step);
+  // Keeps none of the writer's later chunks, which begin with |next|, and for
+  // half a round those that were kept before. REQUIRES: as KeepFrom().
+  void Release(WriterID writer_id, ChunkID next, uint64_t step);
+
+  // Returns whether the chunk is kept at |step|.
+  bool Has(WriterID writer_id, ChunkID chunk_id, uint32_t step) const;
+
+ private:
+  static constexpr uint32_t kMaxKept = 32;
+
+  // The kept chunks of one writer: |num| from |begin| on, and those from
+  // |previous_begin| to |begin| until half a round after |changed_at|.
+  struct Writer {
+    std::atomic<ChunkID> begin;
+    std::atomic<ChunkID> previous_begin;
+    std::atomic<uint32_t> changed_at;
+    std::atomic<uint32_t> num;
+  };
+  void Change(WriterID writer_id, ChunkID begin, uint32_t num, uint64_t step);
+
+  // An eighth of the ring, so that one writer does not keep a small one.
+  const uint32_t max_kept_;
+  const uint32_t half_round_;
+  // By id. Zero, and most of it never touched.
+  Writer* const writers_;
+};
+
+// Takes a chunk for writing. Takes up to |max_pages| steps. If it has found
+// only chunks that are in use, new or kept, it takes as many again, and also
+// takes a new one; and then, if there is |kept|, as many again for one that is
+// kept. Returns an invalid chunk if all are in use. InitChunkForWriting() has
+// to follow.
 SharedMemoryABI::Chunk TakeOldestChunk(const SharedMemoryABI& abi,
                                        RingState* ring,
-                                       size_t max_pages);
+                                       size_t max_pages,
+                                       const KeptChunks* kept = nullptr);
 
 // Completes a chunk that TakeOldestChunk() has returned.
 void CompleteRingChunk(const SharedMemoryABI& abi,

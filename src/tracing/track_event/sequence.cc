@@ -224,6 +224,9 @@ void TraceSequence::WritePreamble(TraceContext& context, uint64_t now) {
     DescribeExtensions(context);
   if (kind != nullptr && !HasLost(context))
     kind->WriteBeginning(context, *this, thread_uuid);
+  // From here on, nothing refers to the packets before.
+  if (!HasLost(context))
+    context.writer().KeepChunksFrom(first_chunk);
 }
 
 void TraceSequence::Describe(TraceContext& context, const Track& track) {

@@ -54,7 +54,8 @@ SharedMemoryArbiter::SharedMemoryArbiter(void* start,
       writer_commit_bytes_(!options.owner_commits     ? commit_batch_bytes_
                            : num_chunks_ < kFewChunks ? size / 2
                                                       : size - size / 4),
-      chunk_entries_(new FinishedChunk[num_chunks_]) {
+      chunk_entries_(new FinishedChunk[num_chunks_]),
+      kept_(is_ring() ? new KeptChunks(abi_.num_pages()) : nullptr) {
   PROTOZERO_DCHECK(chunks_per_page_ != 0, "the layout has to have chunks");
   PROTOZERO_DCHECK(!is_ring() || chunks_per_page_ == 1,
                    "a page of a ring has one chunk");
@@ -119,6 +120,10 @@ void SharedMemoryArbiter::ReleaseWriter(WriterSlot* slot) {
   FlushPendingCommitDataRequestsAndWait();
   if (slot == nullptr)
     return;
+  if (is_ring()) {
+    kept_->Release(slot->writer_id, slot->next_chunk_id,
+                   options_.ring->next_step.load(std::memory_order_relaxed));
+  }
   endpoint_->UnregisterTraceWriter(slot->writer_id);
   std::lock_guard<std::mutex> lock(writers_lock_);
   slot->is_in_use = false;
@@ -143,7 +148,7 @@ Chunk SharedMemoryArbiter::TryAcquireChunk(WriterSlot* slot) {
 
 Chunk SharedMemoryArbiter::SearchForChunk(WriterSlot* slot, size_t max_pages) {
   if (is_ring())
-    return TakeOldestChunk(abi_, options_.ring, max_pages);
+    return TakeOldestChunk(abi_, options_.ring, max_pages, kept_.get());
   const SharedMemoryABI::PageLayout layout = options_.page_layout;
   const size_t num_pages = abi_.num_pages();
   size_t page = slot->next_page.load(std::memory_order_relaxed);
@@ -267,6 +272,14 @@ uint32_t SharedMemoryArbiter::ring_quarter() const {
   return static_cast<uint32_t>(
       options_.ring->next_step.load(std::memory_order_relaxed) /
       (abi_.num_pages() / 4 + 1));
+}
+
+void SharedMemoryArbiter::KeepChunksFrom(const WriterSlot& slot,
+                                         ChunkID first) {
+  if (is_ring()) {
+    kept_->KeepFrom(slot.writer_id, first,
+                    options_.ring->next_step.load(std::memory_order_relaxed));
+  }
 }
 
 void SharedMemoryArbiter::QueuePatches(const PatchList::Group& group) {

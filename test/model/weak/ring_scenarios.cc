@@ -88,6 +88,22 @@ struct TwoRingWriters : Ring<1> {
   }
 };
 
+// A writer keeps later chunks than before, while another one looks whether it
+// keeps an earlier one.
+struct Kept {
+  static constexpr uint32_t kNow = 100;
+  KeptChunks kept{32};
+  Kept() { kept.KeepFrom(1, 1, 0); }
+  void Run(int thread) {
+    if (thread == 0) {
+      kept.KeepFrom(1, 2, kNow);
+    } else {
+      Check(kept.Has(1, 1, kNow), "an earlier chunk stays for half a round");
+    }
+  }
+  void End() {}
+};
+
 // A snapshot copies a page while a writer overwrites it. |is_in_use| says
 // whether another thread was writing to it when it began.
 template <bool is_in_use>
@@ -131,6 +147,7 @@ struct SnapshotOfTaken : Snapshot<true> {
 std::vector<Scenario> RingScenarios() {
   return {
       MakeScenario<TwoRingWriters>("ring", 2),
+      MakeScenario<Kept>("kept", 2),
       MakeScenario<Snapshot<false>>("snapshot", 2),
       MakeScenario<Snapshot<true>>("snapshot of a chunk in use", 2),
       MakeScenario<SnapshotOfTaken>("snapshot of a chunk taken", 2),
