@@ -116,6 +116,31 @@ class RecoverTest(unittest.TestCase):
       last = {thread: numbers[-1] for thread, numbers in self.events().items()}
       self.assertEqual(last, {thread: events - 1 for thread in range(threads)})
 
+  def test_places_where_packets_are_missing_are_told(self):
+    subprocess.run([TRACER, self.recording, '32000000', '1', '9000'], check=False)
+    whole = self.recording.read_bytes()
+    self.assertIn('slice had not ended', self.recover())
+    page_size, num_pages = struct.unpack_from('<II', whole, 20)
+    counts = {}  # The place of the number of packets of each chunk, by its id.
+    for page in range(4096, 4096 + num_pages * page_size, page_size):
+      chunk, writer, packets = struct.unpack_from('<IHH', whole, page + 8)
+      if writer != 0 and packets & 1023:
+        counts[chunk] = page + 14
+    self.assertGreater(len(counts), 10)
+    # Behind some of them, all packets of several chunks lack their state; in the end, all
+    # of the last chunks.
+    for chunk in sorted(counts)[1:-1]:
+      recording = bytearray(whole)
+      struct.pack_into('<H', recording, counts[chunk], 0)
+      self.recording.write_bytes(recording)
+      error = self.recover()
+      # The slice may have ended there.
+      self.assertNotIn('had not ended', error, chunk)
+      code, output, _ = self.run_pztrace('export', '--losses', self.trace)
+      self.assertEqual(code, 0)
+      places = [row['places'] for row in csv.DictReader(io.StringIO(output))]
+      self.assertEqual([number for number in places if number], ['1'], chunk)
+
   def test_recovers_while_the_program_runs(self):
     with subprocess.Popen([TRACER, self.recording, '256000', '3']) as process:
       while not self.recording.exists():

@@ -18,6 +18,50 @@ constexpr size_t kBatchSize = 256 * 1024;
 
 constexpr char kDamaged[] = "cut, or damaged at its beginning";
 
+// Appends the packets of one writer after another to a trace. Each place where
+// packets are missing is told by the next packet of the writer; if there is
+// none, by an empty one.
+class WritersAppender {
+ public:
+  WritersAppender(uint32_t uid,
+                  int32_t pid,
+                  uint32_t* last_sequence_id,
+                  std::vector<uint8_t>* trace)
+      : uid_(static_cast<int32_t>(uid)),
+        pid_(pid),
+        last_sequence_id_(last_sequence_id),
+        trace_(trace) {}
+
+  void BeginWriter() {
+    ++*last_sequence_id_;
+    has_begun_ = has_gap_ = false;
+  }
+  void Append(ConstBytes packet) {
+    service::TraceBuffer::Packet with_origin = {};
+    with_origin.producer.uid = uid_;
+    with_origin.producer.pid = pid_;
+    with_origin.sequence_id = last_sequence_id_;
+    with_origin.previous_packet_dropped = has_gap_;
+    service::AppendPacket(packet, trusted_.Of(with_origin), trace_);
+    has_begun_ = true;
+    has_gap_ = false;
+  }
+  void AddGap() { has_gap_ = true; }
+  void EndWriter() {
+    if (has_begun_ && has_gap_)
+      Append(ConstBytes());
+  }
+
+ private:
+  const int32_t uid_;
+  const int32_t pid_;
+  uint32_t* const last_sequence_id_;
+  std::vector<uint8_t>* const trace_;
+  service::TrustedFields trusted_{/*stamps_pid=*/true};
+  bool has_begun_ = false;
+  bool has_gap_ = false;
+};
+
 }  // namespace
 
 size_t FlightReader::SizeOf(const uint8_t* bytes, std::string* error) {
@@ -82,7 +126,7 @@ bool FlightReader::WritePackets(uint32_t uid,
   std::vector<uint8_t> trace;
   trace.reserve(kBatchSize + abi_.page_size());
   bool ok = true;
-  service::TrustedFields trusted(/*stamps_pid=*/true);
+  WritersAppender writers(uid, pid, last_sequence_id, &trace);
   TraceBufferStats& stats = stats_;
   RingReader ring(abi_);
   WriterID last_writer_id = 0;
@@ -91,28 +135,32 @@ bool FlightReader::WritePackets(uint32_t uid,
     if (!ok)
       return;
     if (packet.writer_id != last_writer_id) {
+      writers.EndWriter();
       last_writer_id = packet.writer_id;
       lacks_state = false;
       ++stats.writers_seen;
-      ++*last_sequence_id;
+      writers.BeginWriter();
     }
-    if (!service::IsValidPacket(packet.bytes))
+    if (packet.previous_packet_dropped) {
+      writers.AddGap();
+      lacks_state = true;
+    }
+    if (!service::IsValidPacket(packet.bytes)) {
+      writers.AddGap();
       return stats.lost.Add(LossReason::kInvalid, 1);
-    lacks_state = lacks_state || packet.previous_packet_dropped;
-    if (lacks_state && !service::HasState(packet.bytes, &lacks_state))
+    }
+    if (lacks_state && !service::HasState(packet.bytes, &lacks_state)) {
+      writers.AddGap();
       return stats.lost.Add(LossReason::kOverwritten, 1);
-    service::TraceBuffer::Packet with_origin = {};
-    with_origin.producer.uid = static_cast<int32_t>(uid);
-    with_origin.producer.pid = pid;
-    with_origin.sequence_id = last_sequence_id;
-    with_origin.previous_packet_dropped = packet.previous_packet_dropped;
-    service::AppendPacket(packet.bytes, trusted.Of(with_origin), &trace);
+    }
+    writers.Append(packet.bytes);
     ++stats.packets_read;
     if (trace.size() >= kBatchSize) {
       ok = write(trace.data(), trace.size());
       trace.clear();
     }
   });
+  writers.EndWriter();
   CountLosses(ring.stats());
   return ok && (trace.empty() || write(trace.data(), trace.size()));
 }
