@@ -86,18 +86,11 @@ void SequenceRepeater::Say(const ScannedPacket& packet, const Piece& piece) {
   if (!DependsOnState(packet))
     return;
   const bool is_new = said_generation_ != generation_;
-  if (is_new || owes_loss_)
+  if (is_new || has_said_loss_)
     ForgetSaid();
-  if (packet.is_cleared) {
-    if (owes_loss_) {
-      SayPacket(packet, piece, [](TracePacket* said) {
-        said->set_previous_packet_dropped(1);
-      });
-    }
-  } else {
-    SayState(packet, was_valid_ && (is_new || owes_loss_), piece);
-  }
-  owes_loss_ = false;
+  if (!packet.is_cleared)
+    SayState(packet, was_valid_ && (is_new || has_said_loss_), piece);
+  has_said_loss_ = false;
   SayClocks(packet, piece);
   if (packet.content == Content::kEvent)
     SayThread(packet, piece);
@@ -105,17 +98,20 @@ void SequenceRepeater::Say(const ScannedPacket& packet, const Piece& piece) {
     SaySums(packet, piece);
 }
 
+void SequenceRepeater::SayLoss(const ScannedPacket& packet,
+                               const Piece& piece) {
+  SayPacket(packet, piece,
+            [](TracePacket* said) { said->set_previous_packet_dropped(1); });
+  has_said_loss_ = true;
+}
+
 void SequenceRepeater::SayState(const ScannedPacket& packet,
                                 bool clears,
                                 const Piece& piece) {
   const bool owes_defaults = !has_said_defaults_ && !defaults_.empty();
-  if (!clears && !owes_loss_ && !owes_defaults &&
-      said_interned_ == interned_.size()) {
+  if (!clears && !owes_defaults && said_interned_ == interned_.size())
     return;
-  }
   SayPacket(packet, piece, [&](TracePacket* said) {
-    if (owes_loss_)
-      said->set_previous_packet_dropped(1);
     if (clears)
       said->set_sequence_flags(TracePacket::SEQ_INCREMENTAL_STATE_CLEARED);
     else if (was_valid_)
@@ -219,10 +215,7 @@ void SequenceRepeater::SaySums(const ScannedPacket& packet,
 
 void SequenceRepeater::End(const ScannedPacket& packet,
                            ClockTable* trace_clocks,
-                           bool is_kept,
-                           bool is_inside) {
-  if (packet.is_behind_loss)
-    owes_loss_ = is_inside && !is_kept;
+                           bool is_kept) {
   if (packet.is_skipped)
     return;
   if (packet.is_cleared) {

@@ -49,11 +49,12 @@ class SequenceRepeater {
   // Appends what readers of the piece need before |packet|. Call it after
   // Read(), if the packet goes into the piece.
   void Say(const ScannedPacket& packet, const Piece& piece);
-  // Adds what |packet| says. |is_inside| if packets of its time are wanted.
+  // Appends that packets are missing before |packet|, which is left out.
+  void SayLoss(const ScannedPacket& packet, const Piece& piece);
+  // Adds what |packet| says.
   void End(const ScannedPacket& packet,
            protozero::internal::ClockTable* trace_clocks,
-           bool is_kept,
-           bool is_inside);
+           bool is_kept);
 
  private:
   using Sums = std::vector<protozero::internal::SequenceState::Sum>;
@@ -97,8 +98,8 @@ class SequenceRepeater {
   bool has_said_thread_ = false;
   int64_t said_reference_us_ = 0;
   std::vector<double> said_sums_;
-  // True if packets are missing before one that is left out.
-  bool owes_loss_ = false;
+  // True if readers of the piece have forgotten the state, because of a loss.
+  bool has_said_loss_ = false;
 
   // The state before the packet.
   bool was_valid_ = false;

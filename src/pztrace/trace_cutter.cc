@@ -224,6 +224,7 @@ void TraceCutter::Cut(ScannedPacket packet,
   Sequence& sequence = found->second;
   if (is_first)
     sequence.is_inside = from_ns_ == 0 && !options_.wants_process;
+  const bool was_inside = sequence.is_inside;
   sequence.repeater.Begin(packet);
   scanner_->Read(&packet);
   end_ns_ = std::max(
@@ -236,9 +237,13 @@ void TraceCutter::Cut(ScannedPacket packet,
     ++num_packets_;
   const bool is_kept = IsKept(packet, sequence.is_inside);
   const bool is_new = IsNewDescription(packet, is_kept);
+  const SequenceRepeater::Piece whole = {
+      tables_, is_used_, scanner_->clocks().trace_clock(), piece};
+  // Slices that were open may have ended there.
+  if (packet.is_behind_loss && !is_kept && (was_inside || sequence.is_inside))
+    sequence.repeater.SayLoss(packet, whole);
   if (is_kept) {
-    sequence.repeater.Say(
-        packet, {tables_, is_used_, scanner_->clocks().trace_clock(), piece});
+    sequence.repeater.Say(packet, whole);
     piece->append(field);
   } else if (is_new) {
     protozero::HeapBuffered<Trace> trace;
@@ -248,8 +253,7 @@ void TraceCutter::Cut(ScannedPacket packet,
                       packet.content_bytes.size);
     *piece += trace.SerializeAsString();
   }
-  sequence.repeater.End(packet, &scanner_->clocks(), is_kept,
-                        sequence.is_inside);
+  sequence.repeater.End(packet, &scanner_->clocks(), is_kept);
 }
 
 bool TraceCutter::IsKept(const ScannedPacket& packet, bool is_inside) {

@@ -586,6 +586,33 @@ TEST_F(TraceCutterPacketsTest, DescriptionsAreSaidOnceForEachChange) {
   EXPECT_EQ(Packets(Cut(trace_, options)).size(), 6u);
 }
 
+TEST_F(TraceCutterPacketsTest, ALossAtTheEndIsSaid) {
+  AddBeginning();
+  AddInstant(0, /*is_named=*/true);
+  Add([](TracePacket* packet) {
+    packet->set_timestamp(2000);
+    packet->set_timestamp_clock_id(6);
+    packet->set_sequence_flags(TracePacket::SEQ_INCREMENTAL_STATE_CLEARED);
+    packet->set_previous_packet_dropped(true);
+    packet->set_track_event()->set_type(TrackEvent::TYPE_INSTANT);
+  });
+  TraceCutter::Options options;
+  options.to_ns = 500;
+  const std::vector<std::string> packets = Packets(Cut(trace_, options));
+  ASSERT_EQ(packets.size(), 3u);
+  const TracePacket::Decoder last(packets[2]);
+  EXPECT_TRUE(last.previous_packet_dropped());
+  EXPECT_FALSE(last.has_track_event());
+  // A piece with the packet behind the loss has it there only.
+  options = {};
+  options.from_ns = 500;
+  std::vector<bool> losses;
+  for (const std::string& packet : Packets(Cut(trace_, options)))
+    losses.push_back(TracePacket::Decoder(packet).previous_packet_dropped());
+  EXPECT_EQ(std::count(losses.begin(), losses.end(), true), 1);
+  EXPECT_TRUE(losses.back());
+}
+
 TEST_F(TraceCutterPacketsTest, CompressedPacketsAreCounted) {
   Add([&](TracePacket* packet) {
     packet->AppendString(TracePacket::kCompressedPacketsFieldNumber, "?");
