@@ -2,15 +2,16 @@
 
 #include "src/pztrace/flight_input.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "src/program/io.h"
 #include "src/pztrace/program_name.h"
@@ -69,7 +70,7 @@ bool FlightInput::Open(const std::string& path) {
     error = folder_.empty() ? strerror(errno) : kNoRecording;
   } else if (!S_ISREG(status.st_mode)) {
     error = kNoRecording;
-  } else if (ReadFile(file.get(), static_cast<uint64_t>(status.st_size), &file_,
+  } else if (ReadFile(std::move(file), static_cast<uint64_t>(status.st_size),
                       &error)) {
     return true;
   }
@@ -77,15 +78,12 @@ bool FlightInput::Open(const std::string& path) {
   return false;
 }
 
-bool FlightInput::ReadFile(int fd,
-                           uint64_t size,
-                           File* file,
-                           std::string* error) {
-  char magic[SELFMAG];
-  const bool is_core = ReadAt(fd, 0, sizeof(magic), magic) &&
-                       memcmp(magic, ELFMAG, SELFMAG) == 0;
-  return is_core ? ReadCore(fd, size, file, error)
-                 : Read(fd, 0, size, /*wanted_size=*/0, file, error);
+bool FlightInput::ReadFile(ScopedFd fd, uint64_t size, std::string* error) {
+  uint8_t begin[16] = {};
+  ReadAt(fd.get(), 0, std::min<uint64_t>(size, sizeof(begin)), begin);
+  if (folder_.empty() && CoreDump::IsOne({begin, sizeof(begin)}))
+    return ReadCore(std::move(fd), size, error);
+  return Read(fd.get(), 0, size, /*wanted_size=*/0, &file_, error);
 }
 
 bool FlightInput::WriteTrace(const FlightReader::Write& write) {
@@ -93,7 +91,8 @@ bool FlightInput::WriteTrace(const FlightReader::Write& write) {
   last_sequence_id_ = protozero::service::kServiceSequenceID;
   FlightReader& reader = file_.reader;
   if (!reader.WriteBegin(write) ||
-      !(folder_.empty()
+      !(core_ != nullptr ? WriteCore(write)
+        : folder_.empty()
             ? WriteProgram(&reader, reader.uid(), reader.pid(), write)
             : WriteFolder(write))) {
     return false;
@@ -207,55 +206,55 @@ bool FlightInput::Read(int fd,
   return file->reader.Open({bytes, size}, error);
 }
 
-bool FlightInput::ReadCore(int fd,
-                           uint64_t file_size,
-                           File* file,
-                           std::string* error) {
-  *error = "a core dump without a flight recorder";
-  Elf64_Ehdr elf;
-  if (!ReadAt(fd, 0, sizeof(elf), &elf) ||
-      elf.e_ident[EI_CLASS] != ELFCLASS64 || elf.e_type != ET_CORE ||
-      elf.e_phentsize != sizeof(Elf64_Phdr)) {
-    *error = "no core dump of a 64-bit program";
+bool FlightInput::ReadCore(ScopedFd fd, uint64_t size, std::string* error) {
+  core_ = std::make_unique<CoreDump>();
+  if (!core_->Open(std::move(fd), size, error))
+    return false;
+  if (!core_->Next(&next_in_core_)) {
+    *error = core_->is_out_of_memory() ? "out of memory"
+             : core_->is_cut()
+                 ? "a core dump that is cut, without a flight recorder in what "
+                   "is there"
+                 : "a core dump without a flight recorder";
     return false;
   }
-  uint64_t num_segments = elf.e_phnum;
-  // That many are counted elsewhere.
-  Elf64_Shdr section;
-  if (elf.e_phnum == PN_XNUM &&
-      ReadAt(fd, elf.e_shoff, sizeof(section), &section)) {
-    num_segments = section.sh_info;
-  }
-  // The recorder's memory is a segment of its own. Of several, the one that
-  // began last is read.
-  uint64_t best_begin = 0;
-  uint64_t best_size = 0;
-  uint64_t best_time = 0;
-  for (uint64_t i = 0; i < num_segments; ++i) {
-    Elf64_Phdr segment;
-    if (!ReadAt(fd, elf.e_phoff + i * sizeof(segment), sizeof(segment),
-                &segment)) {
-      break;
-    }
-    alignas(FlightHeader) uint8_t header[FlightHeader::kSize];
-    std::string no_recording;
-    if (segment.p_type != PT_LOAD || segment.p_filesz < sizeof(header) ||
-        segment.p_offset > file_size ||
-        segment.p_filesz > file_size - segment.p_offset ||
-        !ReadAt(fd, segment.p_offset, sizeof(header), header) ||
-        FlightReader::SizeOf(header, &no_recording) == 0) {
+  file_.bytes.reset(new uint64_t[FlightHeader::kSize / sizeof(uint64_t)]);
+  memcpy(file_.bytes.get(), next_in_core_.data, FlightHeader::kSize);
+  reinterpret_cast<FlightHeader*>(file_.bytes.get())->num_pages = 0;
+  return file_.reader.Open(
+      {reinterpret_cast<uint8_t*>(file_.bytes.get()), FlightHeader::kSize},
+      error);
+}
+
+bool FlightInput::WriteCore(const FlightReader::Write& write) {
+  bool lacks_pages = false;
+  do {
+    FlightReader reader;
+    std::string error;
+    if (!reader.Open(next_in_core_, &error))
       continue;
-    }
-    const uint64_t time =
-        reinterpret_cast<const FlightHeader*>(header)->realtime_ns;
-    if (best_size != 0 && time < best_time)
+    if (!WriteProgram(&reader, reader.uid(), reader.pid(), write))
+      return false;
+    if (core_->pages_missing() == 0)
       continue;
-    best_begin = segment.p_offset;
-    best_size = segment.p_filesz;
-    best_time = time;
+    lacks_pages = true;
+    ++programs_.back().stats.unknown_losses;
+    program::PrintError(kProgram,
+                        "the core dump is cut: it has %" PRIu64 " of %" PRIu64
+                        " parts of a recording of process %" PRId32,
+                        core_->pages() - core_->pages_missing(), core_->pages(),
+                        reader.pid());
+  } while (core_->Next(&next_in_core_));
+  if (core_->is_cut() && !lacks_pages) {
+    program::PrintError(kProgram,
+                        "the core dump is cut: it may have had another "
+                        "recording");
   }
-  return best_size != 0 &&
-         Read(fd, best_begin, best_size, /*wanted_size=*/0, file, error);
+  if (core_->is_out_of_memory()) {
+    program::PrintError(kProgram, "out of memory for another recording");
+    return false;
+  }
+  return true;
 }
 
 }  // namespace pztrace

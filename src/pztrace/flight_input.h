@@ -9,13 +9,16 @@
 #include <string>
 #include <vector>
 
+#include "protozero/const_bytes.h"
 #include "protozero/tracing/trace_stats.h"
+#include "src/pztrace/core_dump.h"
+#include "src/tracing/ipc/unix_socket.h"
 #include "src/tracing/local/flight_reader.h"
 
 namespace pztrace {
 
 // The recording of a flight recorder: the bytes of its file, which may change
-// meanwhile, or of its memory in the core dump of a process. Or the files of
+// meanwhile. Or all recordings in the core dump of a process, or the files of
 // several programs in a folder, see FlightFolder.
 class FlightInput {
  public:
@@ -30,7 +33,8 @@ class FlightInput {
   bool Open(const std::string& path);
   // Passes a trace of it to |write|. Returns false if that has, or if there is
   // no memory. Prints which programs are missing because their files are
-  // damaged. REQUIRES: Open() has returned true; called once.
+  // damaged, and what a core dump that is cut lacks. REQUIRES: Open() has
+  // returned true; called once.
   bool WriteTrace(const protozero::FlightReader::Write& write);
 
   // Return the programs in the trace, after WriteTrace(), and their sums.
@@ -46,7 +50,7 @@ class FlightInput {
 
   // Reads a file or a core dump. Returns false on failure, with the reason in
   // |error|.
-  static bool ReadFile(int fd, uint64_t size, File* file, std::string* error);
+  bool ReadFile(protozero::ScopedFd fd, uint64_t size, std::string* error);
   // Reads the recording that begins at |offset|, and may have |max_size| bytes.
   // It has |wanted_size|, unless that is 0.
   static bool Read(int fd,
@@ -55,10 +59,8 @@ class FlightInput {
                    uint64_t wanted_size,
                    File* file,
                    std::string* error);
-  static bool ReadCore(int fd,
-                       uint64_t file_size,
-                       File* file,
-                       std::string* error);
+  // Finds the first recording of a core dump.
+  bool ReadCore(protozero::ScopedFd fd, uint64_t size, std::string* error);
   bool WriteProgram(protozero::FlightReader* reader,
                     uint32_t uid,
                     int32_t pid,
@@ -67,11 +69,16 @@ class FlightInput {
   // Reads the file of a program in the folder. Returns false on failure, with
   // the reason in |error|; that is empty if the file is gone.
   bool ReadProgram(const std::string& path, File* file, std::string* error);
+  bool WriteCore(const protozero::FlightReader::Write& write);
 
   // The folder; empty if the recording is a file.
   std::string folder_;
-  // That file, or the one of the folder's recorder.
+  // That file, the one of the folder's recorder, or the first header in the
+  // core dump.
   File file_;
+  // Null if the recording is no core dump; and its next recording.
+  std::unique_ptr<CoreDump> core_;
+  protozero::ConstBytes next_in_core_{};
   uint32_t last_sequence_id_ = 0;
   // The programs whose files cannot be read.
   uint64_t num_unreadable_ = 0;

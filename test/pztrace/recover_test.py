@@ -4,11 +4,13 @@
 directory. `recover_test.py --kills 1000` takes its time."""
 
 import csv
+import gzip
 import io
 import json
 import pathlib
 import random
 import re
+import resource
 import signal
 import struct
 import subprocess
@@ -156,24 +158,94 @@ class RecoverTest(unittest.TestCase):
           self.assertGreaterEqual(numbers[-1] + 1, before[thread])
       process.kill()
 
+  def core_dump(self, *segments):
+    """A core dump with these segments, each as long as its header says."""
+    table = b''
+    content = b''
+    for segment in segments:
+      table += struct.pack('<IIQQQQQQ', 1, 6, 4096 + len(content), 0, 0, len(segment),
+                           len(segment), 4096)
+      content += segment
+    elf = b'\x7fELF\2\1\1' + bytes(9) + struct.pack(
+        '<HHIQQQIHHHHHH', 4, 62, 1, 0, 64, 0, 0, 64, 56, len(segments), 0, 0, 0)
+    return (elf + table).ljust(4096, b'\0') + content
+
   def test_reads_a_core_dump(self):
     subprocess.run([TRACER, self.recording, '100000', '1', '500'], check=False)
     memory = self.recording.read_bytes()
-    # Two segments; the second one is the recorder's.
-    elf = b'\x7fELF\2\1\1' + bytes(9) + struct.pack(
-        '<HHIQQQIHHHHHH', 4, 62, 1, 0, 64, 0, 0, 64, 56, 2, 0, 0, 0)
-    segments = b''.join(
-        struct.pack('<IIQQQQQQ', 1, 6, offset, 0, 0, size, size, 4096)
-        for offset, size in ((4096, 4096), (8192, len(memory))))
-    core = (elf + segments).ljust(4096, b'\0') + b'x' * 4096
-    self.recording.write_bytes(core + memory)
+    core = self.core_dump(b'x' * 4096, memory)
+    self.recording.write_bytes(core)
     self.recover()
     self.assertEqual(self.events(), {0: list(range(500))})
-    for content in (core, core[:100], core + memory[:-1], elf):
+    for content in self.core_dump(b'x' * 4096), core[:100], core[:8192], core[:64]:
       self.recording.write_bytes(content)
       code, _, error = self.run_pztrace('recover', '-o', self.trace, self.recording)
       self.assertEqual(code, 1, error)
-      self.assertIn('a core dump without a flight recorder', error)
+      self.assertRegex(error, 'a core dump (that is cut, )?without a flight recorder')
+      self.assertEqual('cut' in error, content[:100] == core[:100] or len(content) == 64)
+
+  def test_reads_all_recordings_of_a_core_dump(self):
+    memories = []
+    for events in 300, 400:
+      subprocess.run([TRACER, self.recording, '100000', '1', str(events)], check=False)
+      memories.append(self.recording.read_bytes())
+    core = self.core_dump(memories[0], b'x' * 4096, memories[1])
+    self.recording.write_bytes(core)
+    error = self.recover()
+    self.assertEqual(len(re.findall('packets of 1 thread of process', error)), 2, error)
+    self.assertEqual(sorted(self.events()[0]), sorted([*range(300), *range(400)]))
+    # The second one is cut off, and then the first one, too.
+    self.recording.write_bytes(core[:4096 + len(memories[0]) + 4096])
+    self.assertIn('may have had another recording', self.recover())
+    self.assertEqual(self.events(), {0: list(range(300))})
+
+  def test_reads_a_core_dump_that_is_cut(self):
+    subprocess.run([TRACER, self.recording, '400000', '1', '5000'], check=False)
+    memory = self.recording.read_bytes()
+    core = self.core_dump(memory)
+    # Each part of the ring is at its place, in the order of time.
+    self.recording.write_bytes(core[:4096 + 4096 + 20 * 4096 + 100])
+    error = self.recover()
+    self.assertRegex(error, r'the core dump is cut: it has 20 of 97 parts of a recording')
+    self.assertRegex(error, 'an unknown number .*in 1 place')
+    numbers = self.events()[0]
+    self.assertGreater(len(numbers), 1000)
+    self.assertEqual(numbers, list(range(len(numbers))))
+
+  def test_reads_a_compressed_core_dump(self):
+    subprocess.run([TRACER, self.recording, '100000', '1', '500'], check=False)
+    memory = self.recording.read_bytes()
+    # The table of segments is longer than what is read of a file first.
+    core = self.core_dump(*[b''] * 1500, memory)
+    core = core[:64] + core[64:64 + 1501 * 56].ljust(100000, b'\0') + core[64 + 1501 * 56:]
+    offset = len(core) - len(memory)
+    core = bytearray(core)
+    struct.pack_into('<Q', core, 64 + 1500 * 56 + 8, offset)
+    for content in bytes(core), self.core_dump(memory), memory:
+      self.recording.write_bytes(gzip.compress(content, 1))
+      code, _, error = self.run_pztrace('recover', '-o', self.trace, self.recording)
+      if 'this build' in error:
+        self.skipTest(error)
+      self.assertEqual(code, 0, error)
+      self.assertEqual(self.events(), {0: list(range(500))})
+    self.recording.write_bytes(gzip.compress(self.core_dump(memory), 0)[:60000])
+    self.assertIn('the core dump is cut: it has ', self.recover())
+
+  def test_a_core_dump_with_holes_takes_neither_time_nor_memory(self):
+    subprocess.run([TRACER, self.recording, '100000', '1', '500'], check=False)
+    header = bytearray(self.recording.read_bytes()[:4096])
+    page_size, = struct.unpack_from('<I', header, 20)
+    struct.pack_into('<I', header, 24, (1 << 40) // page_size)
+    core = bytearray(self.core_dump(bytes(header)))
+    struct.pack_into('<Q', core, 64 + 32, 1 << 40)
+    with self.recording.open('wb') as file:
+      file.write(core)
+      file.truncate(3 << 30)
+    limits = lambda: resource.setrlimit(resource.RLIMIT_DATA, (4 << 30, 4 << 30))
+    result = subprocess.run([PZTRACE, 'recover', self.recording], stderr=subprocess.PIPE,
+                            check=False, preexec_fn=limits)
+    self.assertEqual(result.returncode, 0, result.stderr)
+    self.assertIn(b'the core dump is cut', result.stderr)
 
   def test_random_kills(self):
     for seed in range(KILLS):
