@@ -86,7 +86,7 @@ bool FlightInput::ReadFile(ScopedFd fd, uint64_t size, std::string* error) {
   return Read(fd.get(), 0, size, /*wanted_size=*/0, &file_, error);
 }
 
-bool FlightInput::WriteTrace(const FlightReader::Write& write) {
+bool FlightInput::WriteTrace(const FlightReader::Write& write, bool goes_on) {
   // Behind the service's own sequence.
   last_sequence_id_ = protozero::service::kServiceSequenceID;
   FlightReader& reader = file_.reader;
@@ -97,7 +97,7 @@ bool FlightInput::WriteTrace(const FlightReader::Write& write) {
             : WriteFolder(write))) {
     return false;
   }
-  return reader.WriteEnd(Stats(), write);
+  return reader.WriteEnd(Stats(), goes_on, write);
 }
 
 protozero::TraceStats FlightInput::Stats() const {

@@ -35,7 +35,8 @@ class FlightInput {
   // no memory. Prints which programs are missing because their files are
   // damaged, and what a core dump that is cut lacks. REQUIRES: Open() has
   // returned true; called once.
-  bool WriteTrace(const protozero::FlightReader::Write& write);
+  bool WriteTrace(const protozero::FlightReader::Write& write,
+                  bool goes_on = false);
 
   // Return the programs in the trace, after WriteTrace(), and their sums.
   const std::vector<Program>& programs() const { return programs_; }

@@ -128,7 +128,7 @@ void SnapshotServer::SendFlight(SocketServer::Client* client) {
   const auto send = [client](const uint8_t* data, size_t size) {
     return SendPart(PartKind::kTrace, data, size, client);
   };
-  if (is_open && input.WriteTrace(send)) {
+  if (is_open && input.WriteTrace(send, /*goes_on=*/true)) {
     const std::string summary = SummaryText(input.Stats());
     SendPart(PartKind::kSummary, summary.data(), summary.size(), client);
     return;

@@ -15,8 +15,11 @@
 #include "protozero/tracing/trace.h"
 #include "src/program/io.h"
 #include "src/pztrace/program_name.h"
+#include "src/tracing/service/service_packets.h"
 
 namespace pztrace {
+
+namespace service = protozero::service;
 
 namespace {
 
@@ -121,6 +124,10 @@ bool TraceOutput::BeginNext() {
 
 bool TraceOutput::FinishOld() {
   pinned_.clear();
+  // Readers see how long slices have gone on that have no end in the file.
+  std::vector<uint8_t> end;
+  if (service::AppendClockSnapshot(service::ReadClocks(), &end))
+    WriteTo(files_.front().get(), end.data(), end.size());
   return Finish();
 }
 

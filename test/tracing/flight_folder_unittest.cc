@@ -123,6 +123,29 @@ TEST_F(FlightFolderTest, ProgramGetsAFileThatTheServiceDoesNotMap) {
   EXPECT_GE(status.st_blocks * 512, status.st_size);
 }
 
+TEST_F(FlightFolderTest, TheRecorderKnowsWhenAProgramEndedLast) {
+  auto folder = Open(2);
+  const auto end_ns = [&] {
+    FlightHeader header{};
+    const ScopedFd fd(open((path_ + "/recorder").c_str(), O_RDONLY));
+    EXPECT_EQ(pread(fd.get(), static_cast<void*>(&header), sizeof(header), 0),
+              static_cast<ssize_t>(sizeof(header)));
+    return header.end_monotonic_ns.load();
+  };
+  EXPECT_EQ(end_ns(), 0u);
+  auto first = Take(folder.get(), 7);
+  auto second = Take(folder.get(), 8);
+  EXPECT_EQ(end_ns(), 0u);
+  first.reset();
+  const uint64_t first_ns = end_ns();
+  EXPECT_GT(first_ns, 0u);
+  second.reset();
+  const uint64_t second_ns = end_ns();
+  EXPECT_GT(second_ns, first_ns);
+  folder.reset();
+  EXPECT_GT(end_ns(), second_ns);
+}
+
 TEST_F(FlightFolderTest, FileThatWasLeftFirstMakesRoom) {
   const auto folder = Open(2);
   auto first = Take(folder.get(), 1);

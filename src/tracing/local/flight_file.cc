@@ -169,5 +169,16 @@ std::unique_ptr<SharedMemoryFile> MakeFlightHeader(int folder,
   return file;
 }
 
+void SetEndClocks(FlightHeader* header) {
+  header->end_monotonic_ns.store(ReadClock(CLOCK_MONOTONIC),
+                                 std::memory_order_relaxed);
+#ifdef CLOCK_BOOTTIME
+  header->end_boottime_ns.store(ReadClock(CLOCK_BOOTTIME),
+                                std::memory_order_relaxed);
+#endif
+  header->end_realtime_ns.store(ReadClock(CLOCK_REALTIME),
+                                std::memory_order_relaxed);
+}
+
 PROTOZERO_ABI_END
 }  // namespace protozero

@@ -55,6 +55,9 @@ inline FlightHeader* HeaderOf(const SharedMemoryFile& file) {
   return reinterpret_cast<FlightHeader*>(file.start());
 }
 
+// Says in the header that the recording ends now. Async-signal-safe.
+void SetEndClocks(FlightHeader* header);
+
 PROTOZERO_ABI_END
 }  // namespace protozero
 

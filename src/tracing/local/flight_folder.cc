@@ -186,6 +186,7 @@ class FlightFolder::FileInUse final : public SharedMemory {
     FlightFolder* const folder = folder_;
     if (folder == nullptr)
       return;
+    SetEndClocks(HeaderOf(*folder->recorder_));
     End();
     folder->left_.push_back(std::move(file_));
   }
@@ -221,6 +222,8 @@ class FlightFolder::FileInUse final : public SharedMemory {
 };
 
 FlightFolder::~FlightFolder() {
+  if (recorder_ != nullptr)
+    SetEndClocks(HeaderOf(*recorder_));
   for (const Spare& spare : spares_)
     unlinkat(folder_.get(), spare.name.c_str(), 0);
   if (!new_name_.empty()) {

@@ -165,9 +165,26 @@ bool FlightReader::WritePackets(uint32_t uid,
   return ok && (trace.empty() || write(trace.data(), trace.size()));
 }
 
-bool FlightReader::WriteEnd(const TraceStats& stats, const Write& write) const {
+service::ClockReadings FlightReader::end_clocks() const {
+  const auto load = [](const std::atomic<uint64_t>& value) {
+    return value.load(std::memory_order_relaxed);
+  };
+  const service::ClockReadings end = {load(header()->end_realtime_ns),
+                                      load(header()->end_monotonic_ns),
+                                      load(header()->end_boottime_ns)};
+  const service::ClockReadings begin = clocks();
+  return end.realtime != 0 && end.monotonic >= begin.monotonic &&
+                 end.boottime >= begin.boottime
+             ? end
+             : begin;
+}
+
+bool FlightReader::WriteEnd(const TraceStats& stats,
+                            bool goes_on,
+                            const Write& write) const {
   std::vector<uint8_t> bytes;
-  return service::AppendTraceTrailer(clocks(), stats, &bytes) &&
+  return service::AppendTraceTrailer(
+             goes_on ? service::ReadClocks() : end_clocks(), stats, &bytes) &&
          write(bytes.data(), bytes.size());
 }
 
@@ -182,7 +199,7 @@ bool FlightReader::ReadTrace(const Write& write) {
   all.buffers.push_back(stats_);
   all.producers_seen = 1;
   all.tracing_sessions = 1;
-  return WriteEnd(all, write);
+  return WriteEnd(all, /*goes_on=*/false, write);
 }
 
 void FlightReader::CountLosses(const RingReader::Stats& ring) {

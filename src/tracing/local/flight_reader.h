@@ -47,7 +47,11 @@ class FlightReader {
                     int32_t pid,
                     uint32_t* last_sequence_id,
                     const Write& write);
-  bool WriteEnd(const TraceStats& stats, const Write& write) const;
+  // The trace ends when the recording did, or now if it goes on. If that is
+  // unknown, because the process was killed, it ends with its last event.
+  bool WriteEnd(const TraceStats& stats,
+                bool goes_on,
+                const Write& write) const;
   // Does all of this for one file.
   bool ReadTrace(const Write& write);
 
@@ -69,6 +73,8 @@ class FlightReader {
     return {header()->realtime_ns, header()->monotonic_ns,
             header()->boottime_ns};
   }
+  // Returns the clocks at the end; those in the header if they are unknown.
+  service::ClockReadings end_clocks() const;
   void CountLosses(const RingReader::Stats& stats);
 
   ConstBytes file_;

@@ -51,6 +51,9 @@ bool WriteCopy(FlightHeader* header, uint8_t* page, const ScopedFd& file) {
   uint8_t* const start = reinterpret_cast<uint8_t*>(header);
   static_assert(FlightHeader::kSize <= ABI::kMinPageSize);
   CopyBytes(start, FlightHeader::kSize, page);
+  auto* const copy = reinterpret_cast<FlightHeader*>(page);
+  if (copy->end_realtime_ns.load(std::memory_order_relaxed) == 0)
+    SetEndClocks(copy);
   if (!WriteAll(file, page, FlightHeader::kSize))
     return false;
   const ABI abi(start + FlightHeader::kSize,
@@ -146,6 +149,7 @@ void FlightRecorder::Stop() {
   }
   DataSourceAccess::OnStop(source_.get(), *instance_);
   instance_.reset();
+  SetEndClocks(header_);
 }
 
 bool FlightRecorder::Snapshot(const char* path) const {

@@ -25,9 +25,9 @@ PROTOZERO_ABI_BEGIN
 //   | header | page 0 | page 1 | ... | page N |
 //   +--------+--------+--------+-----+--------+
 //
-// Numbers are in the byte order of the machine. All fields but the last two
-// stay as they are from the moment when the file gets its name. |magic| is
-// written last.
+// Numbers are in the byte order of the machine. The fields before
+// |losses| stay as they are from the moment when the file gets its name.
+// |magic| is written last.
 struct FlightHeader {
   static constexpr size_t kSize = 4096;
   static constexpr char kMagic[8] = {'P', 'Z', 'F', 'L', 'I', 'G', 'H', 'T'};
@@ -57,6 +57,13 @@ struct FlightHeader {
   // A cache line of its own, because it changes with each chunk.
   uint64_t unused;
   RingState ring;
+
+  // The clocks when the recording ended, or was copied; in the file of a
+  // folder's recorder, when a program ended last. 0 if that has not happened.
+  // |end_realtime_ns| is written last.
+  std::atomic<uint64_t> end_monotonic_ns;
+  std::atomic<uint64_t> end_boottime_ns;
+  std::atomic<uint64_t> end_realtime_ns;
 };
 
 // Returns the packets that threads have overwritten, or could not write.
@@ -78,6 +85,7 @@ static_assert(offsetof(FlightHeader, pid) == 28);
 static_assert(offsetof(FlightHeader, realtime_ns) == 40);
 static_assert(offsetof(FlightHeader, losses) == 64);
 static_assert(offsetof(FlightHeader, ring) == 128);
+static_assert(offsetof(FlightHeader, end_monotonic_ns) == 144);
 
 PROTOZERO_ABI_END
 }  // namespace protozero

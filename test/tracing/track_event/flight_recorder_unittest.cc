@@ -13,6 +13,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -24,7 +25,9 @@
 
 #include <gtest/gtest.h>
 
+#include "protozero/proto_decoder.h"
 #include "protozero/tracing/local_trace.h"
+#include "protozero/tracing/trace.h"
 #include "protozero/tracing/track_event.h"
 #include "src/tracing/local/flight_reader.h"
 #include "test/testing/open_descriptors.h"
@@ -36,6 +39,26 @@ namespace {
 using protozero::FlightReader;
 using protozero::LocalTrace;
 using protozero::LossReason;
+
+uint64_t BootTimeNs() {
+  timespec time{};
+  clock_gettime(CLOCK_BOOTTIME, &time);
+  return static_cast<uint64_t>(time.tv_sec) * 1000000000 +
+         static_cast<uint64_t>(time.tv_nsec);
+}
+
+// Returns the times of the service's clock snapshots in a trace.
+std::vector<uint64_t> TimesOfClocks(const std::string& trace) {
+  using protozero::trace::TracePacket;
+  std::vector<uint64_t> times;
+  protozero::ProtoDecoder decoder(trace);
+  while (const protozero::Field field = decoder.ReadField()) {
+    const TracePacket::Decoder packet(field.as_bytes());
+    if (packet.trusted_packet_sequence_id() == 1 && packet.has_clock_snapshot())
+      times.push_back(packet.timestamp());
+  }
+  return times;
+}
 
 class FlightRecorderTest : public testing::Test {
  protected:
@@ -228,6 +251,28 @@ TEST_F(FlightRecorderTest, ASnapshotHasWhatWasFinished) {
   }
   is_done = true;
   other.join();
+}
+
+TEST_F(FlightRecorderTest, TheTraceEndsWhenTheRecordingDid) {
+  const auto trace = Record();
+  PROTOZERO_TRACE_EVENT_INSTANT("fr", "instant");
+  const uint64_t before_ns = BootTimeNs();
+  // The time of a kill is unknown.
+  std::vector<uint64_t> times = TimesOfClocks(RecoverFlight(path()).trace);
+  ASSERT_EQ(times.size(), 2u);
+  EXPECT_EQ(times[0], times[1]);
+  const std::string snapshot = folder_ + "/snapshot";
+  ASSERT_TRUE(trace->Snapshot(snapshot.c_str()));
+  const uint64_t between_ns = BootTimeNs();
+  EXPECT_TRUE(trace->Stop());
+  times = TimesOfClocks(RecoverFlight(snapshot).trace);
+  ASSERT_EQ(times.size(), 2u);
+  EXPECT_GE(times[1], before_ns);
+  EXPECT_LE(times[1], between_ns);
+  times = TimesOfClocks(RecoverFlight(path()).trace);
+  ASSERT_EQ(times.size(), 2u);
+  EXPECT_GE(times[1], between_ns);
+  unlink(snapshot.c_str());
 }
 
 TEST_F(FlightRecorderTest, ASnapshotDoesNotReplaceItsRecording) {
