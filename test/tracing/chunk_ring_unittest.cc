@@ -366,6 +366,19 @@ TEST_F(RingTest, AnIdleWriterKeepsWhatItsChunkNeeds) {
   EXPECT_EQ(Read().substr(0, 3), "!65");
 }
 
+TEST_F(RingTest, AShortPacketIsWholeInItsChunk) {
+  const auto writer = arbiter_->CreateTraceWriter(1);
+  for (uint32_t i = 0; i < 1000; ++i) {
+    Write(writer.get(), i, 1 + i * 37 % 120);
+    const ABI::Chunk chunk = abi_.GetChunkUnchecked(
+        writer->chunk_id() % abi_.num_pages(),
+        abi_.GetPageWord(writer->chunk_id() % abi_.num_pages()), 0);
+    EXPECT_EQ(chunk.header()->packets & ABI::kFirstPacketContinuesFromPrevChunk,
+              0)
+        << i;
+  }
+}
+
 TEST_F(RingTest, AWriterThatEndsKeepsWhatItsChunkNeeds) {
   const auto writer = arbiter_->CreateTraceWriter(1);
   auto idle = arbiter_->CreateTraceWriter(1);

@@ -354,7 +354,11 @@ ContiguousMemoryRange TraceWriter::StartChunk(ABI::Chunk chunk,
   fragment_ = chunk.payload_begin();
   ABI::WriteNoPacketBegun(fragment_);
   ABI::InitChunkForWriting(chunk, slot_->writer_id, chunk_id_, packets);
-  last_begin_ = chunk.end() - kMinRoom;
+  // In a ring, a short packet stays whole: a thread that idles behind it keeps
+  // this chunk, but perhaps not the one before.
+  constexpr size_t kMinRoomInRing =
+      kNarrowHeaderSize + proto_utils::kMaxOneByteMessageLength + kSpareBytes;
+  last_begin_ = chunk.end() - (arbiter_->is_ring() ? kMinRoomInRing : kMinRoom);
   prefetch_end_ = nullptr;
   if (internal::kInlineEncodingMask != 0) {
     const ptrdiff_t ahead =
