@@ -24,7 +24,7 @@ using protozero::ScopedFd;
 namespace {
 
 constexpr size_t kInputSize = size_t{64} << 10;
-// A process has no more: /proc/sys/vm/max_map_count.
+// A process has fewer: see /proc/sys/vm/max_map_count.
 constexpr uint64_t kMaxSegments = 1 << 20;
 constexpr size_t kSegmentsAtOnce = 1024;
 // The largest recording in a compressed file, whose size says nothing.
@@ -199,12 +199,8 @@ bool CoreDump::ReadSegments(std::string* error) {
       is_cut_ = true;
       break;
     }
-    // There are more than the header can say. Notes come behind the table.
-    if (i == 0 && elf.e_phnum == PN_XNUM && table[0].p_type == PT_NOTE &&
-        table[0].p_offset > elf.e_phoff) {
-      num_segments = std::min(
-          (table[0].p_offset - elf.e_phoff) / sizeof(Elf64_Phdr), kMaxSegments);
-    }
+    if (i == 0 && elf.e_phnum == PN_XNUM)
+      num_segments = NumSegments(elf, table[0]);
     for (size_t j = 0; j < count; ++j) {
       const Elf64_Phdr& segment = table[j];
       if (segment.p_type != PT_LOAD || segment.p_filesz < FlightHeader::kSize ||
@@ -220,6 +216,19 @@ bool CoreDump::ReadSegments(std::string* error) {
       segments_.begin(), segments_.end(),
       [](const Segment& a, const Segment& b) { return a.offset < b.offset; });
   return true;
+}
+
+uint64_t CoreDump::NumSegments(const Elf64_Ehdr& elf, const Elf64_Phdr& first) {
+  uint64_t num_segments = elf.e_phnum;
+  Elf64_Shdr section = {};
+  if (first.p_type == PT_NOTE && first.p_offset > elf.e_phoff) {
+    num_segments = (first.p_offset - elf.e_phoff) / sizeof(Elf64_Phdr);
+  } else if (!file_.is_compressed() &&
+             file_.Read(elf.e_shoff, sizeof(section),
+                        reinterpret_cast<uint8_t*>(&section))) {
+    num_segments = section.sh_info;
+  }
+  return std::min(num_segments, kMaxSegments);
 }
 
 bool CoreDump::Next(ConstBytes* recording) {
@@ -269,7 +278,7 @@ bool CoreDump::ReadRecording(const Segment& segment, ConstBytes* recording) {
   }
   pages_missing_ = pages_ - num_pages;
   is_cut_ |= pages_missing_ != 0;
-  // What is there is a recording of its own.
+  // The pages that are there make a recording.
   header->num_pages = static_cast<uint32_t>(num_pages);
   memcpy(memory_.get(), begin, sizeof(begin));
   *recording = ConstBytes(memory_.get(), static_cast<size_t>(pos));

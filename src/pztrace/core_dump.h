@@ -3,6 +3,7 @@
 #ifndef SRC_PZTRACE_CORE_DUMP_H_
 #define SRC_PZTRACE_CORE_DUMP_H_
 
+#include <elf.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -92,6 +93,10 @@ class CoreDump {
   };
 
   bool ReadSegments(std::string* error);
+  // Returns the number of segments if there are more than |elf| can say. The
+  // end of the file has it, which may be cut; the notes, which come first,
+  // begin behind the table of segments.
+  uint64_t NumSegments(const Elf64_Ehdr& elf, const Elf64_Phdr& first);
   // Reads the recording that begins the segment. Returns false if there is
   // none.
   bool ReadRecording(const Segment& segment, protozero::ConstBytes* recording);

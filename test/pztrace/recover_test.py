@@ -212,6 +212,23 @@ class RecoverTest(unittest.TestCase):
     self.assertGreater(len(numbers), 1000)
     self.assertEqual(numbers, list(range(len(numbers))))
 
+  def test_reads_a_core_dump_of_many_segments(self):
+    subprocess.run([TRACER, self.recording, '100000', '1', '500'], check=False)
+    memory = self.recording.read_bytes()
+    # Their number is in the first section, or before the notes.
+    number = 70000
+    begin = 64 + number * 56
+    load = struct.pack('<IIQQQQQQ', 1, 6, begin + 64, 0, 0, len(memory), len(memory), 4096)
+    elf = b'\x7fELF\2\1\1' + bytes(9) + struct.pack(
+        '<HHIQQQIHHHHHH', 4, 62, 1, 0, 64, begin, 0, 64, 56, 0xffff, 64, 1, 0)
+    for kind, sections in (4, 0), (0, number):
+      first = struct.pack('<IIQQQQQQ', kind, 0, begin, 0, 0, 64, 64, 4)
+      section = bytes(44) + struct.pack('<I', sections) + bytes(16)
+      self.recording.write_bytes(elf + first + bytes(56 * (number - 2)) + load + section +
+                                 memory)
+      self.recover()
+      self.assertEqual(self.events(), {0: list(range(500))})
+
   def test_reads_a_compressed_core_dump(self):
     subprocess.run([TRACER, self.recording, '100000', '1', '500'], check=False)
     memory = self.recording.read_bytes()
