@@ -230,7 +230,8 @@ void AppendPacket(ConstBytes packet,
   trace->resize(begin + header_size + packet.size + trusted.size);
   uint8_t* const pos = trace->data() + begin;
   memcpy(pos, header, header_size);
-  memcpy(pos + header_size, packet.data, packet.size);
+  if (packet.size != 0)
+    memcpy(pos + header_size, packet.data, packet.size);
   memcpy(pos + header_size + packet.size, trusted.data, trusted.size);
 }
 
