@@ -58,11 +58,25 @@ class RootMessage : public T {
 
  private:
   template <typename U>
+  friend class HeapBuffered;
+  template <typename U>
   friend class StaticBuffered;
 
   RootMessage(ScatteredStreamWriter* writer, MessageArena::SizeHint hint)
       : arena_(hint) {
     Message::Reset(writer, &arena_);
+  }
+
+  // The two parts of Reset() where no slow path is needed.
+  PROTOZERO_ALWAYS_INLINE bool MayResetAtOnce(
+      const ScatteredStreamWriter* writer,
+      ContiguousMemoryRange range) const {
+    return internal::MessageInline::MayResetRootAtOnce(this, writer, range,
+                                                       &arena_);
+  }
+  PROTOZERO_ALWAYS_INLINE void ResetAtOnce(ScatteredStreamWriter* writer,
+                                           ContiguousMemoryRange range) {
+    internal::MessageInline::ResetRootAtOnce(this, writer, range);
   }
 
   // The hint for all messages of this type, which tend to be alike.

@@ -7,12 +7,15 @@
 #include <stdint.h>
 
 #include <memory>
+#include <new>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "protozero/buffer_allocator.h"
 #include "protozero/contiguous_memory_range.h"
+#include "protozero/internal/growth.h"
+#include "protozero/internal/message_inline.h"
 #include "protozero/root_message.h"
 #include "protozero/scattered_stream_writer.h"
 
@@ -78,11 +81,21 @@ class PROTOZERO_EXPORT ScatteredHeapBuffer
   // Slices come from |allocator|, which is asked for kSliceOverhead bytes more
   // than a slice's size; from the heap if it is null. REQUIRES: |allocator|
   // outlives the buffer.
-  PROTOZERO_COLD explicit ScatteredHeapBuffer(
-      size_t initial_slice_size_bytes = 128,
-      size_t maximum_slice_size_bytes = 128 * 1024,
-      BufferAllocator* allocator = nullptr);
-  PROTOZERO_COLD ~ScatteredHeapBuffer() override;
+  explicit ScatteredHeapBuffer(size_t initial_slice_size_bytes = 128,
+                               size_t maximum_slice_size_bytes = 128 * 1024,
+                               BufferAllocator* allocator = nullptr)
+      : maximum_slice_size_bytes_(internal::Larger(
+            maximum_slice_size_bytes,
+            internal::Larger(initial_slice_size_bytes, kPatchSize))),
+        allocator_(allocator),
+        next_slice_size_(
+            internal::Larger(initial_slice_size_bytes, kPatchSize)) {}
+  ~ScatteredHeapBuffer() override {
+    if (PROTOZERO_UNLIKELY(first_ != given_ ||
+                           (given_ != nullptr && given_->next != nullptr))) {
+      FreeSlices();
+    }
+  }
 
   ScatteredHeapBuffer(const ScatteredHeapBuffer&) = delete;
   ScatteredHeapBuffer& operator=(const ScatteredHeapBuffer&) = delete;
@@ -91,7 +104,7 @@ class PROTOZERO_EXPORT ScatteredHeapBuffer
   PROTOZERO_COLD ContiguousMemoryRange GetNewBuffer() override;
 
   // Returns whether there is no slice in use: nothing has been written.
-  bool empty() const { return current_ == nullptr; }
+  bool empty() const { return current_ == nullptr && !HasBegunInFirst(); }
 
   // Returns the slices in use, oldest first. The used size of the last one is
   // as AdjustUsedSizeOfCurrentSlice() has set it. Valid until the next call.
@@ -118,8 +131,8 @@ class PROTOZERO_EXPORT ScatteredHeapBuffer
 
   // Returns all bytes in one piece.
   std::vector<uint8_t> StitchSlices() {
-    std::vector<uint8_t> stitched(GetUsedSize());
-    CopyUsedBytes(stitched.data());
+    std::vector<uint8_t> stitched;
+    AppendTo(&stitched);
     return stitched;
   }
   // Returns all bytes in one piece, and their number.
@@ -142,9 +155,15 @@ class PROTOZERO_EXPORT ScatteredHeapBuffer
 
   // Empties the buffer. Its slices are kept for reuse, in their order, so that
   // writing no more than before does not allocate again.
-  void Reset() { current_ = nullptr; }
+  void Reset() {
+    current_ = nullptr;
+    is_in_first_ = false;
+  }
 
  private:
+  template <typename T>
+  friend class HeapBuffered;
+
   // The header in front of a slice's bytes.
   struct SliceHeader {
     uint8_t* begin() { return reinterpret_cast<uint8_t*>(this + 1); }
@@ -158,7 +177,59 @@ class PROTOZERO_EXPORT ScatteredHeapBuffer
 
   // Calls |function(SliceHeader*)| for each slice in use, oldest first.
   template <typename Function>
-  void ForEachSlice(const Function& function) const;
+  void ForEachSlice(const Function& function) const {
+    if (current_ == nullptr)
+      return;
+    for (SliceHeader* slice = first_;; slice = slice->next) {
+      function(slice);
+      if (slice == current_)
+        return;
+    }
+  }
+
+  // The functions that HeapBuffered calls so that its messages begin in the
+  // first slice, instead of asking for one.
+
+  // Makes |memory|, which is not the buffer's, the first slice, with its bytes
+  // in |range|. The next slice has |next_size|.
+  void GiveFirstSlice(void* memory,
+                      ContiguousMemoryRange range,
+                      size_t next_size) {
+    const size_t size = range.size();
+    first_ = given_ = new (memory) SliceHeader{nullptr, size, size};
+    first_range_ = range;
+    next_slice_size_ = internal::Larger(
+        size, internal::Smaller(maximum_slice_size_bytes_, next_size));
+    is_in_first_ = true;
+  }
+  // Empties the buffer, whose writer has entered |first_range_| when it had
+  // |written| bytes.
+  void ResetToFirst(uint64_t written) {
+    current_ = nullptr;
+    is_in_first_ = true;
+    written_before_slice_ = written;
+  }
+  // Returns whether the writer entered the first slice without asking for it,
+  // and has written something since.
+  bool HasBegunInFirst() const {
+    return is_in_first_ && first_ != nullptr &&
+           std::as_const(*writer_).written() != written_before_slice_;
+  }
+
+  // Appends all bytes to a string or vector, which has amortized cost. Throws
+  // what the container throws, and has changed nothing then.
+  template <typename Bytes>
+  void AppendTo(Bytes* bytes) {
+    const size_t size = bytes->size() + GetUsedSize();
+    if (size > bytes->capacity())
+      bytes->reserve(internal::Larger(size, 2 * bytes->capacity()));
+    ForEachSlice([bytes](SliceHeader* slice) {
+      using Byte = typename Bytes::value_type;
+      const Byte* const begin = reinterpret_cast<const Byte*>(slice->begin());
+      bytes->insert(bytes->end(), begin, begin + slice->used_bytes());
+    });
+  }
+
   // Returns null if there is no memory.
   PROTOZERO_COLD SliceHeader* NewSlice();
   PROTOZERO_COLD size_t CountSlices() const;
@@ -170,7 +241,8 @@ class PROTOZERO_EXPORT ScatteredHeapBuffer
   // and |dst| has the size that it returned.
   PROTOZERO_COLD void CopyUsedBytes(uint8_t* dst) const;
 
-  const size_t initial_slice_size_bytes_;
+  PROTOZERO_COLD void FreeSlices() noexcept;
+
   const size_t maximum_slice_size_bytes_;
   BufferAllocator* const allocator_;
   size_t next_slice_size_;
@@ -180,39 +252,52 @@ class PROTOZERO_EXPORT ScatteredHeapBuffer
   // All slices. The slices up to |current_| are in use; it is null if none is.
   SliceHeader* first_ = nullptr;
   SliceHeader* current_ = nullptr;
+  // The bytes of the first slice; an invalid range if there is none.
+  ContiguousMemoryRange first_range_ = {nullptr, nullptr};
+  // The first slice if its memory is not the buffer's, otherwise null.
+  SliceHeader* given_ = nullptr;
+  // True from ResetToFirst() until the writer asks for a slice. The first slice
+  // is in use then if HasBegunInFirst(), which |current_| need not say yet.
+  bool is_in_first_ = false;
   // The vector that slices() has returned.
   mutable std::vector<Slice> slices_;
 };
 
-// A message of type T that is written to the heap:
+// A message of type T of any size:
 //
 //   protozero::HeapBuffered<MyEvent> event;
 //   event->set_timestamp(now);
 //   std::string bytes = event.SerializeAsString();
 //
-// If there is no memory, status() is kOutOfBuffer until Reset(): all writes are
-// dropped, and the message serializes to nothing.
+// Its first bytes are in the object itself, so that a message of up to
+// kFirstSliceSize bytes takes no memory of the heap but its string's. If there
+// is no memory, status() is kOutOfBuffer until Reset(): all writes are dropped,
+// and the message serializes to nothing.
 template <typename T = Message>
 class HeapBuffered {
  public:
-  // Uses slices of 4 KiB.
-  HeapBuffered() : HeapBuffered(4096, 4096) {}
+  // The size of the slice in the object.
+  static constexpr size_t kFirstSliceSize = 1024;
+
+  // Uses slices of 4 KiB, and then larger ones up to 64 KiB, after the first.
+  HeapBuffered()
+      : HeapBuffered(kFirstSliceSize, 4 * 1024, 64 * 1024, nullptr) {}
   // Takes the sizes of the slices, and their allocator, as ScatteredHeapBuffer
-  // does.
+  // does. The first slice is in the object if it has at most kFirstSliceSize
+  // bytes and there is no allocator.
   HeapBuffered(size_t initial_size_bytes,
                size_t maximum_size_bytes,
                BufferAllocator* allocator = nullptr)
-      : buffer_(initial_size_bytes, maximum_size_bytes, allocator),
-        writer_(&buffer_) {
-    buffer_.set_writer(&writer_);
-    message_.Reset(&writer_);
-  }
+      : HeapBuffered(initial_size_bytes,
+                     2 * initial_size_bytes,
+                     maximum_size_bytes,
+                     allocator) {}
 
   // Not copyable: there may be pointers into it.
   HeapBuffered(const HeapBuffered&) = delete;
   HeapBuffered& operator=(const HeapBuffered&) = delete;
 
-  // Return the message. Reset() begins it anew, at the same address.
+  // Return the message. Reset() begins it again, at the same address.
   T* get() { return &message_; }
   T* operator->() { return &message_; }
 
@@ -223,23 +308,46 @@ class HeapBuffered {
   WriteStatus status() const { return writer_.status(); }
   bool ok() const { return writer_.ok(); }
 
-  // All of these finalize the message, and return nothing unless ok().
+  // All of these finalize the message, and return nothing unless ok(). A string
+  // or vector throws if there is no memory for it; the message stays as it is.
   std::vector<uint8_t> SerializeAsArray() {
-    return FinalizeAndCheck() ? buffer_.StitchSlices() : std::vector<uint8_t>();
+    const ContiguousMemoryRange whole = FinalizeInFirst();
+    if (PROTOZERO_LIKELY(whole.is_valid()))
+      return std::vector<uint8_t>(whole.begin, whole.end);
+    return ok() ? buffer_.StitchSlices() : std::vector<uint8_t>();
   }
-  std::string SerializeAsString() {
-    std::string result;
-    for (const ContiguousMemoryRange& range : GetRanges()) {
-      if (range.size() != 0)
-        result.append(reinterpret_cast<const char*>(range.begin), range.size());
-    }
-    return result;
+  PROTOZERO_HOT std::string SerializeAsString() {
+    const ContiguousMemoryRange whole = FinalizeInFirst();
+    if (PROTOZERO_LIKELY(whole.is_valid()))
+      return std::string(AsChars(whole), whole.size());
+    return SerializeSlicesAsString();
   }
   std::pair<std::unique_ptr<uint8_t[]>, size_t> SerializeAsUniquePtr() {
     if (!FinalizeAndCheck())
       return {nullptr, 0};
     return buffer_.StitchAsUniquePtr();
   }
+
+  // Finalizes the message and appends it to |output|, whose memory grows as for
+  // other calls that append. Returns false and leaves |output| as it is unless
+  // ok(), if it would be larger than a string can be, or if there is no memory
+  // for it. In code that is compiled without exceptions, a lack of memory for a
+  // string ends the program.
+  bool AppendToString(std::string* output) {
+    const ContiguousMemoryRange whole = FinalizeInFirst();
+    if (PROTOZERO_UNLIKELY(!whole.is_valid()))
+      return AppendSlicesToString(output);
+    return internal::HasMemoryFor(
+        [&] { output->append(AsChars(whole), whole.size()); });
+  }
+  // Does the same after it has cleared |output|, which keeps its memory: a
+  // string that is used again needs an allocation only for a message that is
+  // larger than all before it. If it returns false, |output| is empty.
+  bool SerializeToString(std::string* output) {
+    output->clear();
+    return AppendToString(output);
+  }
+
   // Return the message where it lies, valid until Reset().
   std::vector<ContiguousMemoryRange> GetRanges() {
     if (!FinalizeAndCheck())
@@ -254,21 +362,87 @@ class HeapBuffered {
 
   // Begins a new message in the same memory.
   void Reset() {
-    message_.PROTOZERO_RUNTIME::Message::Finalize();
-    buffer_.Reset();
-    writer_.Reset(ContiguousMemoryRange{});
-    message_.Reset(&writer_);
+    if (PROTOZERO_UNLIKELY(!message_.is_finalized()) ||
+        PROTOZERO_UNLIKELY(
+            !message_.MayResetAtOnce(&writer_, buffer_.first_range_))) {
+      return ResetSlowPath();
+    }
+    message_.ResetAtOnce(&writer_, buffer_.first_range_);
+    buffer_.ResetToFirst(writer_.written_previously());
   }
 
  private:
+  // Takes the size of the second slice, too, for the case that the first is in
+  // the object.
+  HeapBuffered(size_t first_size,
+               size_t second_size,
+               size_t maximum_size,
+               BufferAllocator* allocator)
+      : buffer_(first_size, maximum_size, allocator),
+        writer_(&buffer_, InObject(first_size, allocator)),
+        message_(&writer_) {
+    buffer_.set_writer(&writer_);
+    const ContiguousMemoryRange first = writer_.cur_range();
+    if (PROTOZERO_LIKELY(first.is_valid()))
+      buffer_.GiveFirstSlice(first_slice_, first, second_size);
+  }
+
+  // Returns the memory of the first slice, if that is in the object.
+  ContiguousMemoryRange InObject(size_t size,
+                                 const BufferAllocator* allocator) {
+    size = internal::Larger(size, ScatteredHeapBuffer::kPatchSize);
+    if (size > kFirstSliceSize || allocator != nullptr)
+      return ContiguousMemoryRange{};
+    uint8_t* const begin = &first_slice_[ScatteredHeapBuffer::kSliceOverhead];
+    return {begin, begin + size};
+  }
+
   bool FinalizeAndCheck() {
     message_.PROTOZERO_RUNTIME::Message::Finalize();
     return writer_.ok();
+  }
+  // Finalizes the message. Returns it if all of it is in the first slice,
+  // otherwise an invalid range, also unless ok().
+  ContiguousMemoryRange FinalizeInFirst() {
+    uint8_t* const begin = buffer_.first_range_.begin;
+    uint8_t* const end = internal::MessageInline::FinalizeIn(&message_, begin);
+    if (PROTOZERO_LIKELY(end != nullptr))
+      return {begin, end};
+    return FinalizeInFirstSlowPath();
+  }
+  // Does the same for any message; the usual reason is an open child.
+  PROTOZERO_NOINLINE ContiguousMemoryRange FinalizeInFirstSlowPath() {
+    uint8_t* const begin = buffer_.first_range_.begin;
+    if (!FinalizeAndCheck() || writer_.cur_range().begin != begin)
+      return ContiguousMemoryRange{};
+    return {begin, writer_.write_ptr()};
+  }
+  PROTOZERO_COLD void ResetSlowPath() {
+    message_.PROTOZERO_RUNTIME::Message::Finalize();
+    message_.Reset(&writer_, buffer_.first_range_);
+    buffer_.ResetToFirst(writer_.written_previously());
+  }
+  // Do the work of the functions above for a message in several slices, or in
+  // the error state.
+  PROTOZERO_COLD std::string SerializeSlicesAsString() {
+    std::string result;
+    if (ok())
+      buffer_.AppendTo(&result);
+    return result;
+  }
+  PROTOZERO_COLD bool AppendSlicesToString(std::string* output) {
+    return ok() && internal::HasMemoryFor([&] { buffer_.AppendTo(output); });
+  }
+
+  static const char* AsChars(ContiguousMemoryRange range) {
+    return reinterpret_cast<const char*>(range.begin);
   }
 
   ScatteredHeapBuffer buffer_;
   ScatteredStreamWriter writer_;
   RootMessage<T> message_;
+  alignas(void*) uint8_t
+      first_slice_[ScatteredHeapBuffer::kSliceOverhead + kFirstSliceSize];
 };
 
 PROTOZERO_ABI_END

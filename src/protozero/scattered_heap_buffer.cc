@@ -25,25 +25,23 @@ void ScatteredHeapBuffer::Slice::set_unused_bytes(size_t unused_bytes) {
   unused_bytes_ = std::min(unused_bytes, size_);
 }
 
-ScatteredHeapBuffer::ScatteredHeapBuffer(size_t initial_slice_size_bytes,
-                                         size_t maximum_slice_size_bytes,
-                                         BufferAllocator* allocator)
-    : initial_slice_size_bytes_(std::max(initial_slice_size_bytes, kPatchSize)),
-      maximum_slice_size_bytes_(
-          std::max(maximum_slice_size_bytes, initial_slice_size_bytes_)),
-      allocator_(allocator),
-      next_slice_size_(initial_slice_size_bytes_) {}
-
-ScatteredHeapBuffer::~ScatteredHeapBuffer() {
-  while (first_ != nullptr) {
-    SliceHeader* const slice = first_;
-    first_ = slice->next;
+void ScatteredHeapBuffer::FreeSlices() noexcept {
+  SliceHeader* next = given_ != nullptr ? given_->next : first_;
+  while (next != nullptr) {
+    SliceHeader* const slice = next;
+    next = slice->next;
     internal::DeallocateBuffer(allocator_, slice, kSliceOverhead + slice->size);
   }
 }
 
 ContiguousMemoryRange ScatteredHeapBuffer::GetNewBuffer() {
   AdjustUsedSizeOfCurrentSlice();
+  if (is_in_first_ && current_ == nullptr && first_ != nullptr) {
+    // The writer leaves the first slice without a byte.
+    current_ = first_;
+    current_->unused_bytes = current_->size;
+  }
+  is_in_first_ = false;
   SliceHeader** const link = current_ != nullptr ? &current_->next : &first_;
   if (*link == nullptr) {
     *link = NewSlice();
@@ -53,7 +51,11 @@ ContiguousMemoryRange ScatteredHeapBuffer::GetNewBuffer() {
   current_ = *link;
   current_->unused_bytes = current_->size;
   written_before_slice_ = writer_ != nullptr ? writer_->written() : 0;
-  return {current_->begin(), current_->begin() + current_->size};
+  const ContiguousMemoryRange range = {current_->begin(),
+                                       current_->begin() + current_->size};
+  if (current_ == first_)
+    first_range_ = range;
+  return range;
 }
 
 ScatteredHeapBuffer::SliceHeader* ScatteredHeapBuffer::NewSlice() {
@@ -66,17 +68,6 @@ ScatteredHeapBuffer::SliceHeader* ScatteredHeapBuffer::NewSlice() {
     return nullptr;
   next_slice_size_ = std::min(maximum_slice_size_bytes_, size * 2);
   return new (memory) SliceHeader{nullptr, size, size};
-}
-
-template <typename Function>
-void ScatteredHeapBuffer::ForEachSlice(const Function& function) const {
-  if (current_ == nullptr)
-    return;
-  for (SliceHeader* slice = first_;; slice = slice->next) {
-    function(slice);
-    if (slice == current_)
-      return;
-  }
 }
 
 size_t ScatteredHeapBuffer::CountSlices() const {
@@ -116,7 +107,11 @@ void ScatteredHeapBuffer::CopyUsedBytes(uint8_t* dst) const {
 }
 
 void ScatteredHeapBuffer::AdjustUsedSizeOfCurrentSlice() {
-  if (current_ == nullptr || writer_ == nullptr)
+  if (writer_ == nullptr)
+    return;
+  if (HasBegunInFirst())
+    current_ = first_;
+  if (current_ == nullptr)
     return;
   // Computed from written() rather than the write pointer, because the writer
   // may have left the slice already. written() includes the dropped bytes.

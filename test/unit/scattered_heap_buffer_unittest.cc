@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "protozero/message_handle.h"
+#include "protozero/proto_utils.h"
 #include "protozero/static_buffer.h"
 #include "test/testing/expect_mistake.h"
 #include "test/testing/hex.h"
@@ -196,6 +197,105 @@ TEST(HeapBufferedTest, SerializesInEveryForm) {
   EXPECT_EQ(Hex(from_slices), expected);
 }
 
+// Writes the same message three times, and compares its bytes in every form.
+void ExpectEveryForm(HeapBuffered<>* message, const std::string& field) {
+  for (int i = 0; i < 3; ++i) {
+    message->Reset();
+    message->get()->AppendBytes(1, field.data(), field.size());
+    Message* const child = message->get()->BeginNestedMessage<Message>(2);
+    child->AppendVarInt(1, 1);
+    // The first call finalizes the message with an open child in it, or without
+    // one, or finds it finalized.
+    if (i == 1)
+      message->get()->AppendVarInt(3, 1);
+    if (i == 2)
+      message->get()->Finalize();
+    std::string from_ranges;
+    const std::string string = message->SerializeAsString();
+    for (const ContiguousMemoryRange& range : message->GetRanges())
+      from_ranges.append(range.begin, range.end);
+    ASSERT_EQ(string, from_ranges);
+    ASSERT_GT(string.size(), field.size());
+    const size_t header = 1 + proto_utils::VarIntSize(field.size());
+    EXPECT_TRUE(string.substr(header, field.size()) == field);
+    EXPECT_EQ(message->SerializeAsString(), string);
+    const std::vector<uint8_t> array = message->SerializeAsArray();
+    EXPECT_EQ(std::string(array.begin(), array.end()), string);
+    std::string appended = "before";
+    EXPECT_TRUE(message->AppendToString(&appended));
+    EXPECT_EQ(appended, "before" + string);
+    EXPECT_TRUE(message->AppendToString(&appended));
+    EXPECT_EQ(appended, "before" + string + string);
+    EXPECT_TRUE(message->SerializeToString(&appended));
+    EXPECT_EQ(appended, string);
+  }
+}
+
+TEST(HeapBufferedTest, SerializesMessagesOfAllSizesFromSlicesOfAllSizes) {
+  for (size_t slice : {0u, 4u, 5u, 7u, 16u, 17u, 31u, 64u, 1024u, 1025u}) {
+    HeapBuffered<> message(slice, 2 * slice);
+    for (size_t size = 0; size < 150; ++size) {
+      SCOPED_TRACE(testing::Message() << slice << ' ' << size);
+      ExpectEveryForm(&message, std::string(size, 'x'));
+      if (testing::Test::HasFailure())
+        return;
+    }
+  }
+  HeapBuffered<> message;
+  for (size_t size = 1000; size < 1050; ++size)
+    ExpectEveryForm(&message, std::string(size, 'x'));
+  for (size_t size : {5000u, 5100u, 5117u, 5120u, 20000u, 200000u})
+    ExpectEveryForm(&message, std::string(size, 'x'));
+}
+
+TEST(HeapBufferedTest, AppendingManyMessagesReallocatesSeldom) {
+  HeapBuffered<> message(16, 16);
+  message->AppendString(1, std::string(60, 'x'));
+  std::string string;
+  size_t reallocations = 0;
+  for (size_t i = 0; i < 1000; ++i) {
+    const size_t capacity = string.capacity();
+    ASSERT_TRUE(message.AppendToString(&string));
+    reallocations += string.capacity() != capacity;
+  }
+  EXPECT_EQ(string.size(), 62u * 1000);
+  EXPECT_LE(reallocations, 13u);
+}
+
+// The first slice is in use from the beginning, but is no slice of an empty
+// message.
+TEST(HeapBufferedTest, AFirstSliceWithoutAByteCountsOnceItIsLeft) {
+  HeapBuffered<> message(16, 16);
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_TRUE(message.empty());
+    EXPECT_THAT(message.GetSlices(), IsEmpty());
+    message.Reset();
+    ScatteredStreamWriter* writer =
+        MessageHandle<Message>(message.get()).TakeStreamWriter();
+    writer->Extend();
+    writer->WriteByte(8);
+    writer->WriteByte(1);
+    EXPECT_FALSE(message.empty());
+    EXPECT_EQ(Hex(message.SerializeAsString()), "08 01");
+    EXPECT_EQ(message.GetSlices().size(), 2u);
+    message.Reset();
+  }
+}
+
+TEST(HeapBufferedTest, AWriterThatLeavesTheFirstSliceKeepsWhatItWrote) {
+  HeapBuffered<> message;
+  for (int i = 0; i < 2; ++i) {
+    message->AppendVarInt(1, 1);
+    ScatteredStreamWriter* writer =
+        MessageHandle<Message>(message.get()).TakeStreamWriter();
+    writer->Reset(ContiguousMemoryRange{});
+    message->AppendVarInt(2, 2);
+    EXPECT_EQ(Hex(message.SerializeAsString()), "08 01 10 02");
+    EXPECT_EQ(message.GetSlices().size(), 2u);
+    message.Reset();
+  }
+}
+
 TEST(HeapBufferedTest, IsEmptyUntilItIsWrittenTo) {
   HeapBuffered<> message;
   EXPECT_TRUE(message.empty());
@@ -213,6 +313,11 @@ TEST(HeapBufferedTest, AnEmptyMessageSerializesToNothing) {
   EXPECT_EQ(message.SerializeAsUniquePtr().second, 0u);
   EXPECT_THAT(message.GetRanges(), IsEmpty());
   EXPECT_THAT(message.GetSlices(), IsEmpty());
+  std::string string = "before";
+  EXPECT_TRUE(message.AppendToString(&string));
+  EXPECT_EQ(string, "before");
+  EXPECT_TRUE(message.SerializeToString(&string));
+  EXPECT_EQ(string, "");
   EXPECT_TRUE(message.ok());
 }
 
@@ -244,6 +349,11 @@ TEST(HeapBufferedTest, AfterAnErrorItSerializesToNothingUntilReset) {
   EXPECT_EQ(message.status(), WriteStatus::kOutOfBuffer);
   EXPECT_THAT(message.SerializeAsArray(), IsEmpty());
   EXPECT_EQ(message.SerializeAsString(), "");
+  std::string string = "before";
+  EXPECT_FALSE(message.AppendToString(&string));
+  EXPECT_EQ(string, "before");
+  EXPECT_FALSE(message.SerializeToString(&string));
+  EXPECT_EQ(string, "");
   EXPECT_EQ(message.SerializeAsUniquePtr().first, nullptr);
   EXPECT_EQ(message.SerializeAsUniquePtr().second, 0u);
   EXPECT_THAT(message.GetRanges(), IsEmpty());

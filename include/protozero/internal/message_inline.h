@@ -94,10 +94,24 @@ struct MessageInline : MessageSteps {
                                                   MessageArena* arena) {
     PROTOZERO_DCHECK(!ScatteredStreamWriter::IsReversed(range),
                      ScatteredStreamWriter::kReversedAdvice);
-    if (PROTOZERO_UNLIKELY(!IsRootOf(message, writer, arena) ||
-                           !writer->MayEnterAtOnce(range))) {
+    if (PROTOZERO_UNLIKELY(
+            !MayResetRootAtOnce(message, writer, range, arena))) {
       return MessageRuntime::ResetRootInSlowPath(message, writer, range, arena);
     }
+    ResetRootAtOnce(message, writer, range);
+  }
+  // The two parts of ResetRootIn() where no slow path is needed.
+  PROTOZERO_ALWAYS_INLINE static bool MayResetRootAtOnce(
+      const Message* message,
+      const ScatteredStreamWriter* writer,
+      ContiguousMemoryRange range,
+      const MessageArena* arena) {
+    return IsRootOf(message, writer, arena) && writer->MayEnterAtOnce(range);
+  }
+  PROTOZERO_ALWAYS_INLINE static void ResetRootAtOnce(
+      Message* message,
+      ScatteredStreamWriter* writer,
+      ContiguousMemoryRange range) {
     writer->EnterAtOnce(range);
     BeginRootAgain(message, writer);
   }
@@ -229,6 +243,20 @@ struct MessageInline : MessageSteps {
       return MessageRuntime::FinalizeSlowPath(message);
     }
     return SealWholeRoot(message, end);
+  }
+
+  // Finalizes a root message without open children that begins at |begin| and
+  // is whole in its chunk. Returns its end; null, if it is any other message.
+  PROTOZERO_ALWAYS_INLINE static uint8_t* FinalizeIn(Message* message,
+                                                     const uint8_t* begin) {
+    uint8_t* const end = message->write_ptr_;
+    if (PROTOZERO_UNLIKELY(!IsWholeRoot(message, end)) ||
+        PROTOZERO_UNLIKELY(message->base_ != begin)) {
+      SpillCursor(message, end);
+      return nullptr;
+    }
+    SealWholeRoot(message, end);
+    return end;
   }
 };
 
