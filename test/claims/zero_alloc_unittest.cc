@@ -21,6 +21,7 @@
 #include "protozero/root_message.h"
 #include "protozero/scattered_heap_buffer.h"
 #include "protozero/static_buffer.h"
+#include "protozero/string_buffer.h"
 #include "test/claims/claims.pbzero.h"
 #include "test/claims/scenarios.h"
 #include "test/testing/allocation_monitor.h"
@@ -155,13 +156,95 @@ TEST(FirstAllocationTest, AHeapBufferThatIsResetDoesNotAllocateAgain) {
   }
 }
 
-TEST(FirstAllocationTest, AHeapBufferTakesOneForEachSlice) {
+TEST(FirstAllocationTest, AHeapBufferTakesOneForEachSliceButTheFirst) {
   const std::vector<uint8_t> bytes(1000);
   for (size_t size : {1u, 64u, 65u, 640u, 641u, 1000u}) {
     HeapBuffered<Message> message(64, 64);
     EXPECT_EQ(CountAllocations(
                   [&] { message->AppendRawProtoBytes(bytes.data(), size); }),
-              (size + 63) / 64);
+              (size + 63) / 64 - 1);
+  }
+}
+
+TEST(FirstAllocationTest, AHeapBufferWithALargeFirstSliceTakesOneForIt) {
+  constexpr size_t kLargest = HeapBuffered<>::kFirstSliceSize;
+  HeapBuffered<> message(kLargest, kLargest);
+  EXPECT_EQ(CountAllocations([&] { message->AppendVarInt(1, 1); }), 0u);
+  HeapBuffered<> larger(kLargest + 1, kLargest + 1);
+  EXPECT_EQ(CountAllocations([&] { larger->AppendVarInt(1, 1); }), 1u);
+}
+
+TEST(FirstAllocationTest, ASmallMessageTakesNoneButItsString) {
+  // A string of up to 15 bytes is in the object, and the message has two
+  // bytes besides its own string.
+  const std::string field(1000, 'x');
+  HeapBuffered<> reused;
+  for (size_t size : {0u, 13u, 14u, 58u, 276u, 1000u}) {
+    const size_t expected = size > 13 ? 1u : 0u;
+    EXPECT_EQ(CountAllocations([&] {
+                HeapBuffered<> message;
+                message->AppendBytes(1, field.data(), size);
+                const std::string string = message.SerializeAsString();
+                sink = const_cast<char*>(string.data());
+              }),
+              expected)
+        << size;
+    EXPECT_EQ(CountAllocations([&] {
+                reused.Reset();
+                reused->AppendBytes(1, field.data(), size);
+                sink = const_cast<char*>(reused.SerializeAsString().data());
+              }),
+              expected)
+        << size;
+  }
+}
+
+// The largest message comes first.
+template <typename Write>
+void ExpectNoneForTheSameContainer(const Write& write) {
+  EXPECT_GT(CountAllocations([&] { write(5000); }), 0u);
+  for (size_t size : {0u, 1u, 58u, 276u, 4096u, 5000u})
+    EXPECT_EQ(CountAllocations([&] { write(size); }), 0u) << size;
+}
+
+TEST(FirstAllocationTest, AContainerThatIsUsedAgainNeedsNone) {
+  const std::string field(5000, 'x');
+  std::string string;
+  HeapBuffered<> heap;
+  ExpectNoneForTheSameContainer([&](size_t size) {
+    heap.Reset();
+    heap->AppendBytes(1, field.data(), size);
+    EXPECT_TRUE(heap.SerializeToString(&string));
+  });
+  std::string direct_string;
+  ExpectNoneForTheSameContainer([&](size_t size) {
+    direct_string.clear();
+    StringBuffered<> message(&direct_string);
+    message->AppendBytes(1, field.data(), size);
+    EXPECT_GE(message.Finalize(), size);
+  });
+  std::vector<uint8_t> vector;
+  VectorBuffered<> message(&vector);
+  message.Finalize();
+  ExpectNoneForTheSameContainer([&](size_t size) {
+    vector.clear();
+    message.Reset();
+    message->AppendBytes(1, field.data(), size);
+    EXPECT_GE(message.Finalize(), size);
+  });
+}
+
+TEST(FirstAllocationTest, ASmallMessageInAStringTakesOne) {
+  const std::string field(500, 'x');
+  for (size_t size : {1u, 58u, 460u}) {
+    EXPECT_EQ(CountAllocations([&] {
+                std::string string;
+                StringBuffered<> message(&string);
+                message->AppendBytes(1, field.data(), size);
+                EXPECT_GE(message.Finalize(), size);
+              }),
+              1u)
+        << size;
   }
 }
 
@@ -317,6 +400,31 @@ TEST_F(OutOfMemoryTest, AHeapBufferEndsAndCanBeReset) {
     EXPECT_TRUE(message.ok());
     message->AppendString(1, std::string(300, 'x'));
     EXPECT_EQ(message.SerializeAsArray().size(), 303u);
+  }
+}
+
+// The places of 16 sizes are in the object.
+TEST_F(OutOfMemoryTest, AMessageInAStringEndsIfItsSizesHaveNoPlace) {
+  for (int depth : {16, 17, 40}) {
+    std::string string = "before";
+    StringBuffered<> message(&string);
+    Message* deepest = message.get();
+    for (int i = 0; i < depth; ++i)
+      deepest = deepest->BeginNestedMessage<Message>(1);
+    {
+      // Strings use the operator that throws.
+      const NothrowAllocationsFail fail;
+      deepest->AppendString(1, std::string(600, 'x'));
+    }
+    EXPECT_EQ(message.ok(), depth <= 16) << depth;
+    EXPECT_EQ(message.Finalize() != 0, depth <= 16);
+    if (depth > 16) {
+      EXPECT_EQ(message.status(), WriteStatus::kOutOfBuffer);
+      EXPECT_EQ(string, "before");
+    }
+    message.Reset();
+    message->AppendString(1, std::string(300, 'x'));
+    EXPECT_EQ(message.Finalize(), 303u);
   }
 }
 
