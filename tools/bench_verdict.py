@@ -52,6 +52,30 @@ EVENT_LIBRARIES = {'protozero': 'protozero', 'perfetto': "Perfetto's SDK",
 EVENT_BASES = {'perfetto c': 'protozero beside c'}
 PACKETS_LOST = 'packets lost in a round'
 
+# Messages that end in a string, or in a buffer: the bytes of the sizes, and the
+# names of the rows and in the table.
+STRING_SIZES = ('58', '276', '4096', '200000')
+STRING_ROWS = {
+    'ProtozeroCalled': 'HeapBuffered new, default build',
+    'Protozero': 'HeapBuffered new, in place',
+    'ProtozeroReusedCalled': 'HeapBuffered reused, default build',
+    'ProtozeroReused': 'HeapBuffered reused, in place',
+    'ProtozeroSameString': 'the same to one string',
+    'StringBufferedReused': 'StringBuffered to one string',
+    'VectorBufferedReused': 'VectorBuffered to one vector',
+    'Stack': 'StackBuffered and a string of it',
+    'HeapFinalize': 'HeapBuffered reused, no string',
+    'StaticFinalize': 'StaticBuffered, no string',
+    'Libprotobuf': 'libprotobuf new',
+    'LibprotobufArena': 'libprotobuf on an arena',
+    'LibprotobufReused': 'libprotobuf reused',
+    'LibprotobufSameString': 'libprotobuf reused, to one string',
+    'Perfetto': "Perfetto's HeapBuffered new",
+    'PerfettoReused': "Perfetto's HeapBuffered reused",
+    'Mapbox': "Mapbox's to a new string",
+    'MapboxSameString': "Mapbox's to one string",
+}
+
 NOTES = '''\
 Simple: four integers and a string. Nested: four of these, each inside the one
 before. Random: integers of random widths. Output goes to the L1 cache, and the
@@ -63,8 +87,10 @@ def benchmark_filter():
   """The regular expression of the rows that decide."""
   rows = [HARNESS, *OURS, *(row for peer in PEERS for row in peer.rows)]
   workloads, harnesses = (sorted(set(parts)) for parts in zip(*WORKLOADS))
-  return (f"^BM_Protozero_({'|'.join(workloads)})_({'|'.join(rows)})_"
-          f"({'|'.join(harnesses)})$")
+  return (f"^BM_Protozero_(({'|'.join(workloads)})_({'|'.join(rows)})_"
+          f"({'|'.join(harnesses)})|"
+          f"String_({'|'.join((HARNESS, *STRING_ROWS))})/"
+          f"({'|'.join(STRING_SIZES)}))$")
 
 
 class Messages:
@@ -145,6 +171,27 @@ def message_table(messages):
         *(f'{messages.median(row, workload):.1f} '
           f'({messages.least(row, workload):.1f})' for workload in WORKLOADS),
         *(as_range(list(messages.ratios(row, base)), 1) for base in OURS))
+  return table
+
+
+def has_strings(samples):
+  return any(name.startswith('BM_Protozero_String_') for name in samples)
+
+
+def string_table(samples):
+  """The medians of messages that end in a string; of the rows that there are."""
+  def net(row, size):
+    found = samples.get(f'BM_Protozero_String_{row}/{size}')
+    empty = samples.get(f'BM_Protozero_String_{HARNESS}/{size}')
+    if not found or not empty:
+      return '-'
+    return f'{statistics.median(bench_runs.net_of(found, empty).values()):.0f}'
+
+  table = Table(['ns to a string', *(f'{size} bytes' for size in STRING_SIZES)])
+  for row, label in STRING_ROWS.items():
+    cells = [net(row, size) for size in STRING_SIZES]
+    if set(cells) != {'-'}:
+      table.add(label, *cells)
   return table
 
 
@@ -232,4 +279,5 @@ def verdict(context, samples, events):
       textwrap.fill(sentence(messages), 88),
       message_table(messages).as_text(),
       event_table(events).as_text(),
+      *([string_table(samples).as_text()] if has_strings(samples) else []),
   ])

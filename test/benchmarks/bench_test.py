@@ -136,6 +136,22 @@ class VerdictTest(unittest.TestCase):
         '48.0 (31.0)', '192.0 (127.0)', '72.0 (47.0)', '288.0 (191.0)', '3.2',
         '4.0'])
 
+  def test_strings_have_a_table_of_the_rows_that_are_there(self):
+    context, samples = samples_of(SIMPLE)
+    for name, times in {'Empty/58': [5, 5], 'Protozero/58': [50, 60],
+                        'Mapbox/58': [105, 105], 'Empty/276': [6, 6],
+                        'Protozero/276': [106, 106]}.items():
+      row = bench_runs.Samples()
+      row.rounds = dict(enumerate([time] for time in times))
+      samples[f'BM_Protozero_String_{name}'] = row
+    tables = parts(bench_verdict.verdict(
+        context, samples, bench_verdict.parse_events(EVENTS)))
+    self.assertEqual(tables[4], [
+        ['ns to a string', '58 bytes', '276 bytes', '4096 bytes',
+         '200000 bytes'],
+        ['HeapBuffered new, in place', '50', '100', '-', '-'],
+        ["Mapbox's to a new string", '100', '-', '-', '-']])
+
   def test_events_are_compared(self):
     _, _, _, table = parts(verdict())
     # The C SDK's ratios are to the rows of ours in its own program.
@@ -226,7 +242,11 @@ class ProgramsTest(unittest.TestCase):
   def test_programs_of_the_build_have_the_rows(self):
     run = self.bench('--quick', '--programs=.')
     self.assertEqual(run.returncode, 0, run.stderr)
-    notes, sentence, messages, events = parts(run.stdout.rstrip('\n'))
+    notes, sentence, messages, events, strings = parts(
+        run.stdout.rstrip('\n'))
+    self.assertIn('HeapBuffered new, in place', [row[0] for row in strings])
+    for row in strings:
+      self.assertNotIn('-', row)
     self.assertRegex(sentence, r'^On this machine, a message of .* takes \d')
     for row in messages[1:]:
       self.assertEqual(len(row), len(messages[0]), run.stdout)

@@ -4,6 +4,9 @@
 // light. It takes the flags of Google Benchmark. tools/bench makes a verdict of
 // the rows that decide, tools/bench_table tables of all rows.
 //
+// --benchmark_filter=BM_Proto* has only the rows of the page on which Perfetto
+// says how to run its benchmark, and BM_Proto all.
+//
 //   --trace=FILE  a trace of examples/ninja_trace, for the MixedCorpus rows.
 //                 By default, build.pftrace of tools/run, beside the build
 //                 directory. Without that file, there are no such rows.
@@ -29,6 +32,7 @@ namespace {
 // The warning is one that Debian's package of Google Benchmark prints.
 constexpr char kIntroduction[] =
     "BM_Proto*: ns of CPU time per message; see docs/performance/method.md.\n"
+    "These are the six rows of Perfetto's page; BM_Proto has all, in minutes.\n"
     "docs/performance.md has a verdict; tools/bench finds this machine's.\n"
     "\"Library was built as DEBUG\" is about Google Benchmark's own code.\n";
 
@@ -88,6 +92,18 @@ std::string TakeTraceFlag(int* argc, char** argv) {
   return value;
 }
 
+// Replaces the filter of Perfetto's page by one of the rows that are on that
+// page. As a regular expression, it would be all rows of ours.
+void AnswerPerfettosFilter(int argc, char** argv) {
+  static char filter[] =
+      "--benchmark_filter=^BM_Protozero_(Simple|Nested)_"
+      "(Libprotobuf|Protozero|SpeedOfLight)$";
+  for (int i = 1; i < argc; ++i) {
+    if (strcmp(argv[i], "--benchmark_filter=BM_Proto*") == 0)
+      argv[i] = filter;
+  }
+}
+
 using protozero::bench::TraceCorpus;
 
 // Reads the trace. Returns null and sets |error| if that fails.
@@ -135,6 +151,7 @@ int main(int argc, char** argv) {
 #if !defined(ENCODERS_ONLY)
   protozero::bench::RegisterOtherBenchmarks();
 #endif
+  AnswerPerfettosFilter(argc, argv);
   ::benchmark::Initialize(&argc, argv);
   if (::benchmark::ReportUnrecognizedArguments(argc, argv))
     return 1;

@@ -14,6 +14,8 @@ EncoderList AllEncoders() {
   AddFloorEncoders(&encoders);
   AddProtozeroEncoders(&encoders);
   AddCalledEncoders(&encoders);
+  AddStringEncoders(&encoders);
+  AddCalledStringEncoders(&encoders);
   AddCEncoders(&encoders);
 #if defined(WITH_PERFETTO_SDK)
   AddPerfettoEncoders(&encoders);

@@ -17,6 +17,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <array>
 #include <memory>
@@ -195,6 +196,18 @@ class EncoderWithLoop : public Encoder {
   static inline const Steps* volatile current_steps_ = nullptr;
 };
 
+// Copies a message in a string or a vector to the output. The floor of such
+// messages copies as many bytes, so that rows have the cost of the message
+// alone.
+template <typename Bytes>
+BENCH_INLINE size_t CopyString(const Bytes& bytes, uint8_t* begin) {
+  const void* data = bytes.data();
+  // The compiler must make the string, and cannot copy from elsewhere.
+  asm volatile("" : "+r"(data) : : "memory");
+  memcpy(begin, data, bytes.size());
+  return bytes.size();
+}
+
 // The same message, written by different pieces of code. Instrumentation is
 // spread over a program in this way: its call sites share only the library's
 // out-of-line code.
@@ -256,6 +269,10 @@ void AddFloorEncoders(EncoderList* encoders);
 void AddProtozeroEncoders(EncoderList* encoders);
 // Adds the encoders with setters that are function calls.
 void AddCalledEncoders(EncoderList* encoders);
+// Add the encoders of messages that end in a string, with setters in place and
+// with setters that are calls.
+void AddStringEncoders(EncoderList* encoders);
+void AddCalledStringEncoders(EncoderList* encoders);
 // Adds the encoders with the functions that are generated for C.
 void AddCEncoders(EncoderList* encoders);
 void AddLibprotobufEncoders(EncoderList* encoders);

@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include <new>
+#include <string>
+#include <string_view>
 #include <type_traits>
 
 #include "test/benchmarks/encoder.h"
@@ -217,6 +219,22 @@ class EmptyEncoder final
   }
 };
 
+// Copies as many bytes as the other rows do once they have a string.
+class StringFloor final : public EncoderWithLoop<StringFloor, ReplyInput> {
+ public:
+  StringFloor() : string_(2 * kLargestReply, 'x') {}
+
+  BENCH_INLINE size_t EncodeMessage(const ReplyInput* input,
+                                    uint8_t* begin,
+                                    size_t) {
+    CopyString(std::string_view(string_.data(), input->size), begin);
+    return 0;
+  }
+
+ private:
+  const std::string string_;
+};
+
 template <typename Workload>
 void AddWorkload(EncoderList* encoders) {
   AddEncoder<EmptyEncoder<Workload>>(Workload::kName, "Empty", encoders,
@@ -256,6 +274,8 @@ void AddFloorEncoders(EncoderList* encoders) {
   AddWorkload<ChunksWorkload>(encoders);
   AddWorkloadWithCallSites<MixedCorpusWorkload>(encoders);
   AddWorkload<BytesWorkload>(encoders);
+  AddEncoder<StringFloor>(StringWorkload::kName, "Empty", encoders,
+                          OutputFormat::kNone);
 }
 
 }  // namespace bench

@@ -231,5 +231,26 @@ std::unique_ptr<InputCycle<RecordsInput>> MakeRecords() {
       pool);
 }
 
+std::unique_ptr<InputCycle<ReplyInput>> MakeReply(size_t size) {
+  constexpr size_t kEventSize = 4 * (1 + 5) + 2 + 1 + kStringSize;
+  constexpr uint32_t kId = 0x1abc'def0;
+  constexpr uint64_t kValue = 0x1abc'def1;
+  constexpr size_t kNameSize = kItemSize - 2 - 2 * (1 + 5) - 2;
+  struct Storage {
+    std::string text;
+    ItemInput item;
+  };
+  auto storage = std::make_shared<Storage>();
+  storage->text.assign(kStringSize + kItemSize, 'x');
+  storage->item = {kId, kValue, {storage->text.data(), kNameSize}};
+  ReplyInput input = {*EventCycle(1).At(0), &storage->item,
+                      (size - kEventSize) / kItemSize, size};
+  input.event.string = storage->text.data();
+  input.event.string_size = kStringSize + (size - kEventSize) % kItemSize;
+  constexpr size_t kReplies = 4;
+  return std::make_unique<InputCycle<ReplyInput>>(
+      std::vector<ReplyInput>(kReplies, input), kReplies, storage);
+}
+
 }  // namespace bench
 }  // namespace protozero

@@ -14,6 +14,7 @@
 #include <array>
 #include <memory>
 
+#include "test/benchmarks/event.h"
 #include "test/benchmarks/input_cycle.h"
 
 namespace protozero {
@@ -102,6 +103,25 @@ struct RecordsInput {
   std::array<RecordInput, kRecords> records;
 };
 
+struct ItemInput {
+  uint32_t id;
+  uint64_t value;
+  BytesInput name;
+};
+
+// An event and |count| times the same item: a message of |size| bytes.
+struct ReplyInput {
+  Event event;
+  const ItemInput* item;
+  size_t count;
+  size_t size;
+};
+// The size of an item, with its tag and size, in every encoding.
+constexpr size_t kItemSize = 43;
+// The sizes that messages in a string have, and the largest of them.
+constexpr std::array<size_t, 4> kReplySizes = {58, 276, 4096, 200'000};
+constexpr size_t kLargestReply = kReplySizes.back();
+
 // Makes varints of 1 to 10 bytes. All lengths are equally likely.
 std::unique_ptr<InputCycle<VarintsInput>> MakeRandomVarints();
 
@@ -130,6 +150,11 @@ std::unique_ptr<InputCycle<PackedInput>> MakePacked();
 std::unique_ptr<InputCycle<DeepInput>> MakeDeep();
 
 std::unique_ptr<InputCycle<RecordsInput>> MakeRecords();
+
+// Makes an event and so many items that the message has |size| bytes: the
+// event's string is up to kItemSize bytes longer than usual. REQUIRES: size is
+// at least 58.
+std::unique_ptr<InputCycle<ReplyInput>> MakeReply(size_t size);
 
 }  // namespace bench
 }  // namespace protozero

@@ -4,8 +4,11 @@
 #include <google/protobuf/io/zero_copy_stream.h>
 #include <google/protobuf/stubs/common.h>
 
+#include <string.h>
+
 #include <algorithm>
 #include <array>
+#include <string>
 
 #include "test/benchmarks/encoder.h"
 #include "test/benchmarks/fill.h"
@@ -23,6 +26,7 @@ struct Api {
   using EveryField = benchmark::EveryField;
   using Packed = benchmark::Packed;
   using Records = benchmark::Records;
+  using Reply = benchmark::Reply;
   using ThirtyFields = benchmark::ThirtyFields;
   using TracePacket = ::perfetto::protos::TracePacket;
   using Varints = benchmark::Varints;
@@ -154,6 +158,71 @@ class ArenaEncoder final
   alignas(16) std::array<char, 16 * 1024> block_;
 };
 
+class StringFreshEncoder final
+    : public EncoderWithLoop<StringFreshEncoder, ReplyInput> {
+ public:
+  BENCH_INLINE size_t EncodeMessage(const ReplyInput* input,
+                                    uint8_t* begin,
+                                    size_t) {
+    Api::Reply message;
+    StringWorkload::Fill(&message, input);
+    return CopyString(message.SerializeAsString(), begin);
+  }
+};
+
+class StringReusedEncoder final
+    : public EncoderWithLoop<StringReusedEncoder, ReplyInput> {
+ public:
+  BENCH_INLINE size_t EncodeMessage(const ReplyInput* input,
+                                    uint8_t* begin,
+                                    size_t) {
+    message_.Clear();
+    StringWorkload::Fill(&message_, input);
+    return CopyString(message_.SerializeAsString(), begin);
+  }
+
+ private:
+  Api::Reply message_;
+};
+
+// The string is reused, too.
+class SameStringEncoder final
+    : public EncoderWithLoop<SameStringEncoder, ReplyInput> {
+ public:
+  BENCH_INLINE size_t EncodeMessage(const ReplyInput* input,
+                                    uint8_t* begin,
+                                    size_t) {
+    message_.Clear();
+    StringWorkload::Fill(&message_, input);
+    if (!message_.SerializeToString(&string_))
+      return 0;
+    return CopyString(string_, begin);
+  }
+
+ private:
+  Api::Reply message_;
+  std::string string_;
+};
+
+class StringArenaEncoder final
+    : public EncoderWithLoop<StringArenaEncoder, ReplyInput> {
+ public:
+  BENCH_INLINE size_t EncodeMessage(const ReplyInput* input,
+                                    uint8_t* begin,
+                                    size_t) {
+    google::protobuf::ArenaOptions options;
+    options.initial_block = block_.data();
+    options.initial_block_size = block_.size();
+    google::protobuf::Arena arena(options);
+    auto* message = google::protobuf::Arena::CreateMessage<Api::Reply>(&arena);
+    StringWorkload::Fill(message, input);
+    return CopyString(message->SerializeAsString(), begin);
+  }
+
+ private:
+  alignas(16) std::array<char, 16 * 1024> block_;
+};
+
 template <typename Workload>
 void AddWorkload(EncoderList* encoders) {
   AddEncoder<FreshEncoder<Workload>>(Workload::kName, "Libprotobuf", encoders);
@@ -204,6 +273,11 @@ void AddLibprotobufEncoders(EncoderList* encoders) {
   AddChunksWorkload(encoders);
   AddWorkloadWithCallSites<MixedCorpusWorkload>(encoders);
   AddWorkload<BytesWorkload>(encoders);
+  constexpr const char* kString = StringWorkload::kName;
+  AddEncoder<StringFreshEncoder>(kString, "Libprotobuf", encoders);
+  AddEncoder<StringReusedEncoder>(kString, "LibprotobufReused", encoders);
+  AddEncoder<SameStringEncoder>(kString, "LibprotobufSameString", encoders);
+  AddEncoder<StringArenaEncoder>(kString, "LibprotobufArena", encoders);
 }
 
 std::string LibprotobufVersion() {

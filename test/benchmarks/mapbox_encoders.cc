@@ -1,5 +1,7 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
+#include <string>
+
 #include "test/benchmarks/encoder.h"
 #include "test/benchmarks/inputs.h"
 #include "test/benchmarks/trace_corpus.h"
@@ -12,6 +14,7 @@
 #define protozero mapbox
 #include <protozero/basic_pbf_writer.hpp>
 #include <protozero/buffer_fixed.hpp>
+#include <protozero/pbf_writer.hpp>
 #include <protozero/version.hpp>
 #undef protozero
 
@@ -295,6 +298,51 @@ class MapboxEncoder final : public EncoderWithLoop<MapboxEncoder<Workload>,
   }
 };
 
+// Its usual writer, which appends to a string. The fields have the numbers of
+// Reply.
+class StringFreshEncoder final
+    : public EncoderWithLoop<StringFreshEncoder, ReplyInput> {
+ public:
+  BENCH_INLINE size_t EncodeMessage(const ReplyInput* input,
+                                    uint8_t* begin,
+                                    size_t) {
+    std::string string;
+    Fill(input, &string);
+    return CopyString(string, begin);
+  }
+
+  BENCH_INLINE static void Fill(const ReplyInput* input, std::string* string) {
+    mapbox::pbf_writer writer(*string);
+    writer.add_int32(kInt32, input->event.number_int32);
+    writer.add_uint32(kUint32, input->event.number_uint32);
+    writer.add_int64(kInt64, input->event.number_int64);
+    writer.add_uint64(kUint64, input->event.number_uint64);
+    writer.add_string(kString, input->event.string, input->event.string_size);
+    for (size_t i = 0; i < input->count; ++i) {
+      mapbox::pbf_writer item(writer, 15);
+      item.add_uint32(1, input->item->id);
+      item.add_uint64(2, input->item->value);
+      item.add_string(3, input->item->name.data, input->item->name.size);
+    }
+  }
+};
+
+// The same string for all messages.
+class SameStringEncoder final
+    : public EncoderWithLoop<SameStringEncoder, ReplyInput> {
+ public:
+  BENCH_INLINE size_t EncodeMessage(const ReplyInput* input,
+                                    uint8_t* begin,
+                                    size_t) {
+    string_.clear();
+    StringFreshEncoder::Fill(input, &string_);
+    return CopyString(string_, begin);
+  }
+
+ private:
+  std::string string_;
+};
+
 template <typename Workload>
 void AddWorkload(EncoderList* encoders) {
   AddEncoder<MapboxEncoder<Workload>>(Workload::kName, "Mapbox", encoders);
@@ -321,6 +369,8 @@ void AddMapboxEncoders(EncoderList* encoders) {
   AddWorkload<Deep>(encoders);
   AddWorkload<Chunks>(encoders);
   AddWorkloadWithCallSites<MixedCorpus>(encoders);
+  AddEncoder<StringFreshEncoder>("String", "Mapbox", encoders);
+  AddEncoder<SameStringEncoder>("String", "MapboxSameString", encoders);
 }
 
 const char* MapboxVersion() {

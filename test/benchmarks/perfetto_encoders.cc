@@ -50,8 +50,31 @@ class PerfettoEveryField : public protozero::Message {
   }
 };
 
+class PerfettoItem : public protozero::Message {
+ public:
+  void set_id(uint32_t value) {
+    protozero::internal::FieldWriter<SchemaType::kUint32>::Append(*this, 1,
+                                                                  value);
+  }
+  void set_value(uint64_t value) {
+    protozero::internal::FieldWriter<SchemaType::kUint64>::Append(*this, 2,
+                                                                  value);
+  }
+  void set_name(const char* data, size_t size) { AppendBytes(3, data, size); }
+};
+
+// Reply has the numbers of EveryField.
+class PerfettoReply : public PerfettoEveryField {
+ public:
+  template <typename T = PerfettoItem>
+  T* add_item() {
+    return BeginNestedMessage<T>(15);
+  }
+};
+
 struct Api {
   using EveryField = PerfettoEveryField;
+  using Reply = PerfettoReply;
 };
 
 // A new writer and a new message for each event.
@@ -91,6 +114,33 @@ class ReusedEncoder final
   protozero::RootMessage<PerfettoEveryField> message_;
 };
 
+class StringFreshEncoder final
+    : public EncoderWithLoop<StringFreshEncoder, ReplyInput> {
+ public:
+  BENCH_INLINE size_t EncodeMessage(const ReplyInput* input,
+                                    uint8_t* begin,
+                                    size_t) {
+    protozero::HeapBuffered<PerfettoReply> message;
+    StringWorkload::Fill(message.get(), input);
+    return CopyString(message.SerializeAsString(), begin);
+  }
+};
+
+class StringReusedEncoder final
+    : public EncoderWithLoop<StringReusedEncoder, ReplyInput> {
+ public:
+  BENCH_INLINE size_t EncodeMessage(const ReplyInput* input,
+                                    uint8_t* begin,
+                                    size_t) {
+    message_.Reset();
+    StringWorkload::Fill(message_.get(), input);
+    return CopyString(message_.SerializeAsString(), begin);
+  }
+
+ private:
+  protozero::HeapBuffered<PerfettoReply> message_;
+};
+
 template <typename Workload>
 void AddWorkload(EncoderList* encoders) {
   AddEncoder<FreshEncoder<Workload>>(Workload::kName, "Perfetto", encoders);
@@ -104,6 +154,9 @@ void AddPerfettoEncoders(EncoderList* encoders) {
   AddWorkload<SimpleWorkload>(encoders);
   AddWorkload<NestedWorkload>(encoders);
   AddWorkload<HelpersWorkload<>>(encoders);
+  AddEncoder<StringFreshEncoder>(StringWorkload::kName, "Perfetto", encoders);
+  AddEncoder<StringReusedEncoder>(StringWorkload::kName, "PerfettoReused",
+                                  encoders);
 }
 
 std::string PerfettoVersion() {

@@ -35,6 +35,7 @@ struct Api {
   using EveryField = pbzero::EveryField;
   using Packed = pbzero::Packed;
   using Records = pbzero::Records;
+  using Reply = pbzero::Reply;
   using ThirtyFields = pbzero::ThirtyFields;
   using TracePacket = trace::TracePacket;
   using Varints = pbzero::Varints;

@@ -91,6 +91,17 @@ std::vector<Workload> AllWorkloads(
          [size](bool) { return MakeSizedChildren(size / kSizedChildSize); },
          {&kSizeHarness}});
   }
+  for (size_t size : kReplySizes) {
+    // Sizes may take more bytes than they need.
+    size_t slot_size = kSlotSize;
+    while (slot_size < 2 * size)
+      slot_size *= 2;
+    workloads.push_back({"String",
+                         "/" + std::to_string(size),
+                         slot_size,
+                         [size](bool) { return MakeReply(size); },
+                         {&kSizeHarness}});
+  }
   return workloads;
 }
 
