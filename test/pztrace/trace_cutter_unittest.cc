@@ -598,11 +598,13 @@ TEST_F(TraceCutterPacketsTest, ALossAtTheEndIsSaid) {
   });
   TraceCutter::Options options;
   options.to_ns = 500;
+  // The clocks at the end of the piece come last.
   const std::vector<std::string> packets = Packets(Cut(trace_, options));
-  ASSERT_EQ(packets.size(), 3u);
-  const TracePacket::Decoder last(packets[2]);
-  EXPECT_TRUE(last.previous_packet_dropped());
-  EXPECT_FALSE(last.has_track_event());
+  ASSERT_EQ(packets.size(), 4u);
+  const TracePacket::Decoder loss(packets[2]);
+  EXPECT_TRUE(loss.previous_packet_dropped());
+  EXPECT_FALSE(loss.has_track_event());
+  EXPECT_TRUE(TracePacket::Decoder(packets[3]).has_clock_snapshot());
   // A piece with the packet behind the loss has it there only.
   options = {};
   options.from_ns = 500;
