@@ -2,6 +2,8 @@
 
 #include "src/pbz/field_stream.h"
 
+#include <sys/resource.h>
+
 #include <string>
 
 #include "gtest/gtest.h"
@@ -103,7 +105,13 @@ TEST(FieldStreamTest, EndsWithWhatIsMalformed) {
 TEST(FieldStreamTest, MemoryFollowsTheBytesThatAreThere) {
   const std::string bytes =
       Bytes("12 ffffffffffffffff3f") + std::string(9, 'x');
+  rusage before;
+  getrusage(RUSAGE_SELF, &before);
   EXPECT_EQ(Runs(bytes, 4), bytes + "|0");
+  rusage after;
+  getrusage(RUSAGE_SELF, &after);
+  // In KiB, and the most there was.
+  EXPECT_LT(after.ru_maxrss - before.ru_maxrss, 32 << 10);
 }
 
 TEST(FieldStreamTest, RestartsWhereItBegan) {

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <memory>
 #include <string>
@@ -105,12 +106,24 @@ class FlightFolderTest : public test::IpcTest {
   std::vector<pid_t> displaced_;
 };
 
+bool IsMapped(const std::string& name) {
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    if (line.find(name) != std::string::npos)
+      return true;
+  }
+  return false;
+}
+
 TEST_F(FlightFolderTest, ProgramGetsAFileThatTheServiceDoesNotMap) {
   const auto folder = Open(2);
   const auto file = Take(folder.get(), 7);
   ASSERT_NE(file, nullptr) << error_;
   EXPECT_EQ(file->start(), nullptr);
   EXPECT_EQ(Files(), Names{"00000001-1000-7.flight"});
+  EXPECT_FALSE(IsMapped("00000001-1000-7.flight"));
+  // The service maps those that no program has.
+  EXPECT_TRUE(IsMapped(path_ + "/spare-"));
   FlightHeader header;
   ASSERT_EQ(pread(fd_.get(), static_cast<void*>(&header), sizeof(header), 0),
             static_cast<ssize_t>(sizeof(header)));

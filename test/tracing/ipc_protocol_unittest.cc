@@ -142,6 +142,38 @@ TEST_F(IpcProtocolTest, MistakesAreRefused) {
                           "16 error", "17 no", "18 no", "19 yes"));
 }
 
+// A number that is cut to the size of an id would be another writer's.
+TEST_F(IpcProtocolTest, WritersAndBuffersThatCannotBeAreRefused) {
+  constexpr auto kRegister =
+      static_cast<uint32_t>(ProducerMethod::kRegisterTraceWriter);
+  constexpr auto kUnregister =
+      static_cast<uint32_t>(ProducerMethod::kUnregisterTraceWriter);
+  HostThread host(socket());
+  RawClient client(socket());
+  client.Bind();
+  client.Initialize();
+  EXPECT_THAT(client.ReceiveTexts(2), ElementsAre("1 bound yes 12", "2 yes"));
+  uint64_t request = 10;
+  const auto answer_to = [&](uint32_t method, uint32_t writer,
+                             uint32_t buffer) {
+    client.Invoke<pb::RegisterTraceWriterRequest>(
+        ++request, method, [&](pb::RegisterTraceWriterRequest* args) {
+          args->set_trace_writer_id(writer);
+          args->set_target_buffer(buffer);
+        });
+    return client.ReceiveText().substr(3);
+  };
+  for (const uint32_t method : {kRegister, kUnregister}) {
+    EXPECT_EQ(answer_to(method, 1, 1), "yes");
+    EXPECT_EQ(answer_to(method, kMaxWriterID, UINT16_MAX), "yes");
+    for (const uint32_t writer :
+         {uint32_t{0}, uint32_t{kMaxWriterID} + 1, uint32_t{1} << 16 | 1}) {
+      EXPECT_EQ(answer_to(method, writer, 1), "no") << writer;
+    }
+  }
+  EXPECT_EQ(answer_to(kRegister, 1, uint32_t{1} << 16 | 1), "no");
+}
+
 TEST_F(IpcProtocolTest, FramesThatAreNoMessagesAreIgnored) {
   HostThread host(socket());
   RawClient client(socket());

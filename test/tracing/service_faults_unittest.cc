@@ -26,9 +26,11 @@
 #include "src/tracing/shared_memory/out_of_memory.h"
 #include "test/testing/failing_calls.h"
 #include "test/testing/open_descriptors.h"
+#include "test/testing/sanitizers.h"
 #include "test/tracing/ipc_testing.h"
 #include "test/tracing/numbered_packets.h"
 #include "test/tracing/raw_client.h"
+#include "test/tracing/test_producer.h"
 
 namespace protozero::test {
 namespace {
@@ -365,9 +367,69 @@ TEST_F(ServiceFaultsTest, EachCallFailsAndThoseThatFollow) {
   RunWithEachFault(NthCallFails::kFromThenOn);
 }
 
+// A service without a host, whose producer has written many chunks.
+TEST(CopyFaultsTest, ACopyIsWholeOrThereIsNone) {
+  constexpr uint32_t kCopiedPackets = 300;
+  uint64_t num_whole = 0;
+  uint64_t num_none = 0;
+  bool has_failed = true;
+  for (uint64_t first = 1; has_failed && !testing::Test::HasFailure();
+       ++first) {
+    SCOPED_TRACE(first);
+    TracingService service([] { return uint64_t{1000}; });
+    TraceConfig config;
+    config.buffers.push_back({1 << 20, BufferFillPolicy::kRingBuffer});
+    config.data_sources.emplace_back();
+    config.data_sources[0].config.name = "source";
+    config.is_read_at_end = true;
+    TestProducer producer;
+    producer.Connect(&service, "source");
+    const TracingSessionID session =
+        service.StartTracing(config, nullptr, nullptr);
+    auto writer = producer.MakeArbiter()->CreateTraceWriter(producer.buffer());
+    for (uint32_t i = 0; i < kCopiedPackets; ++i) {
+      WriteNumberedPacket(1, i, kMaxPacketSize,
+                          writer->NewTracePacket<Message>().get());
+    }
+    writer->Flush();
+
+    TracingSessionID copy = 0;
+    std::string error;
+    NthCallFails fault(first, NthCallFails::kOnce);
+    RunsInMemory([&] {
+      const CodeUnderTest code;
+      copy = service.CloneSession(session, &error);
+    });
+    producer.AcknowledgeFlush(UINT64_MAX);
+    for (int i = 0; i < 1000; ++i) {
+      RunsInMemory([&] {
+        const CodeUnderTest code;
+        service.RunDue();
+      });
+    }
+    fault.Stop();
+    has_failed = fault.count() >= first;
+    if (service.GetState(copy) == TracingService::kNone) {
+      ++num_none;
+    } else {
+      ++num_whole;
+      EXPECT_EQ(service.GetState(copy), TracingService::kStopped);
+      PacketChecker checker(kMaxPacketSize);
+      checker.AddTrace(ReadTrace(&service, copy));
+      EXPECT_EQ(checker.received(), kCopiedPackets);
+    }
+    writer.reset();
+  }
+  EXPECT_GT(num_whole, 0u);
+#if defined(__cpp_exceptions) && !PROTOZERO_TEST_HAS_TSAN
+  EXPECT_GT(num_none, 10u);
+#endif
+}
+
 class IdleProducer : public TracingService::RemoteProducer {
  public:
-  std::unique_ptr<SharedMemory> SetupTracing(size_t, size_t) override {
+  std::unique_ptr<protozero::SharedMemory> SetupTracing(size_t,
+                                                        size_t) override {
     return nullptr;
   }
   void SetupDataSource(DataSourceInstanceID, const DataSourceConfig&) override {

@@ -8,6 +8,7 @@
 #include "protozero/tracing/service_host.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -63,9 +64,16 @@ class OtherProcess {
  public:
   OtherProcess(const std::string& socket, size_t num_connections, uid_t uid) {
     int ready[2];
+    int asked[2];
     EXPECT_EQ(pipe(ready), 0);
+    EXPECT_EQ(pipe(asked), 0);
     pid_ = fork();
     if (pid_ == 0) {
+      // With the host's descriptors, it would keep what the host closes open.
+      for (int fd = STDERR_FILENO + 1; fd < 1024; ++fd) {
+        if (fd != ready[1] && fd != asked[0])
+          close(fd);
+      }
       std::vector<ScopedFd> connections;
       std::string error;
       if (uid != getuid() && setuid(uid) != 0)
@@ -73,16 +81,23 @@ class OtherProcess {
       for (size_t i = 0; i < num_connections; ++i)
         connections.push_back(ConnectToUnixSocket(socket, &error));
       const bool ok = connections.back().is_valid();
-      if (write(ready[1], ok ? "y" : "n", 1) != 1)
-        _exit(1);
-      for (;;)
-        pause();
+      char answer = ok ? 'y' : 'n';
+      char question;
+      while (write(ready[1], &answer, 1) == 1 &&
+             read(asked[0], &question, 1) == 1) {
+        answer = 0;
+        for (const ScopedFd& connection : connections) {
+          pollfd fd{connection.get(), 0, 0};
+          answer = static_cast<char>(answer + (poll(&fd, 1, 0) == 0));
+        }
+      }
+      _exit(1);
     }
     close(ready[1]);
-    char answer = 'n';
-    EXPECT_EQ(read(ready[0], &answer, 1), 1);
-    EXPECT_EQ(answer, 'y');
-    close(ready[0]);
+    close(asked[0]);
+    answers_.Reset(ready[0]);
+    questions_.Reset(asked[1]);
+    EXPECT_EQ(ReadAnswer(), 'y');
   }
   ~OtherProcess() {
     kill(pid_, SIGKILL);
@@ -91,8 +106,22 @@ class OtherProcess {
   OtherProcess(const OtherProcess&) = delete;
   OtherProcess& operator=(const OtherProcess&) = delete;
 
+  // Returns how many of its connections the host has not closed.
+  int NumPlaces() const {
+    EXPECT_EQ(write(questions_.get(), "?", 1), 1);
+    return ReadAnswer();
+  }
+
  private:
+  char ReadAnswer() const {
+    char answer = 'n';
+    EXPECT_EQ(read(answers_.get(), &answer, 1), 1);
+    return answer;
+  }
+
   pid_t pid_;
+  ScopedFd questions_;
+  ScopedFd answers_;
 };
 
 class ServiceHostTest : public IpcTest {
@@ -342,14 +371,20 @@ TEST_F(ServiceHostTest, ProcessWithManyPlacesMakesRoom) {
     others.emplace_back(socket(), 1, getuid());
     Turns();
     EXPECT_EQ(host_->num_connections(), 8u);
+    // The newcomer has the place of one that had many.
+    EXPECT_EQ(others.back().NumPlaces(), 1);
+    EXPECT_EQ(greedy.NumPlaces(), 6 - i);
     victim->SendBytes(SyncFrame());
     Turns();
     EXPECT_EQ(victim->CountReceived(), 1u);
   }
   // Now eight processes have a place each, and no more.
+  for (const OtherProcess& other : others)
+    EXPECT_EQ(other.NumPlaces(), 1);
   others.emplace_back(socket(), 1, getuid());
   Turns();
   EXPECT_EQ(host_->num_connections(), 8u);
+  EXPECT_EQ(others.back().NumPlaces(), 0);
   victim->SendBytes(SyncFrame());
   Turns();
   EXPECT_EQ(victim->CountReceived(), 1u);

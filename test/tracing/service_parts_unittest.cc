@@ -455,6 +455,21 @@ TEST(ServicePacketsTest, TheTrailerHasAllFiguresOfTheSession) {
   }
 }
 
+TEST(ChunkCollectorTest, WritersThatCannotBeTakeNoMemory) {
+  const TracingService::Clock clock = [] { return uint64_t{1000}; };
+  service::BufferTable buffers;
+  service::ChunkCollector collector(&clock, &buffers);
+  ProducerRecord producer;
+  collector.RegisterTraceWriter(&producer, kMaxWriterID, 1);
+  EXPECT_EQ(producer.chunks.writers.Get(kMaxWriterID), 1u);
+  // The table has a row for each id up to the highest.
+  for (const WriterID writer :
+       {WriterID{0}, WriterID{kMaxWriterID + 1}, WriterID{UINT16_MAX}}) {
+    collector.RegisterTraceWriter(&producer, writer, 1);
+    EXPECT_EQ(producer.chunks.writers.Get(writer), 0u) << writer;
+  }
+}
+
 TEST(ServicePacketsTest, ClocksThatDriftApart) {
   const ClockReadings earlier = {1000000000, 5000000000, 7000000000};
   const auto have_drifted = [&](int64_t realtime, int64_t boottime) {

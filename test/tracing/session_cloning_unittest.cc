@@ -116,6 +116,20 @@ TEST_F(SessionCloningTest, CopyIsATraceAndTakesNothing) {
   EXPECT_EQ(NumPackets(Clone()), 0u);
 }
 
+TEST_F(SessionCloningTest, CopyOfASessionThatWasReadHasItsEnd) {
+  Start(1 << 20);
+  Write(10);
+  service_.StopTracing(session_);
+  Acknowledge();
+  const size_t of_service =
+      ServicePacketsOfTrace(ReadTrace(&service_, session_)).size();
+  const TracingSessionID clone = Clone();
+  // The header was read with the session; the clocks and the statistics of the
+  // end are the copy's own.
+  EXPECT_EQ(ServicePacketsOfTrace(ReadTrace(&service_, clone)).size(),
+            of_service);
+}
+
 TEST_F(SessionCloningTest, CopyHasOnlyTheTimeOfTheRing) {
   config_.ring_ms = 1000;
   Start(1 << 20);

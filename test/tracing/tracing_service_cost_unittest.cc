@@ -185,6 +185,49 @@ TEST(TracingServiceCostTest, UnregisteringInALoop) {
             1 + 2 * kSessions);
 }
 
+// The producer fills a chunk again as soon as the service has copied it: the
+// service asks for the time then. One request lists that chunk over and over.
+TEST(TracingServiceCostTest, OneRequestCopiesAtMostTheMemoryOnce) {
+  std::function<void()> refill = [] {};
+  TracingService service([&refill] {
+    refill();
+    return uint64_t{1000};
+  });
+  TraceConfig config;
+  config.buffers.push_back({4 << 20, BufferFillPolicy::kRingBuffer});
+  config.data_sources.emplace_back();
+  config.data_sources[0].config.name = "mine";
+  const TracingSessionID session =
+      service.StartTracing(config, nullptr, nullptr);
+  TestProducer producer;
+  producer.Connect(&service, "mine", ScrapedInfo());
+  const SharedMemoryABI abi = producer.abi();
+  ChunkID last_chunk = 0;
+  size_t chunk_size = 0;
+  const auto fill = [&] {
+    abi.TryPartitionPage(0, SharedMemoryABI::kPageDiv1);
+    const SharedMemoryABI::Chunk chunk =
+        abi.TryAcquireChunkForWriting(0, SharedMemoryABI::kPageDiv1);
+    if (!chunk.is_valid())
+      return;
+    chunk_size = chunk.size();
+    SharedMemoryABI::InitChunkForWriting(chunk, 1, ++last_chunk, 1);
+    abi.ReleaseChunkAsComplete(chunk);
+  };
+  fill();
+  const size_t most = kShmSize / chunk_size + 1;
+  const std::vector<CommitDataRequest::ChunkToMove> moves(
+      3 * most, CommitDataRequest::ChunkToMove{0, 0, producer.buffer()});
+  producer.connection()->RegisterTraceWriter(1, producer.buffer());
+  refill = fill;
+  producer.connection()->CommitData({moves.data(), moves.size(), nullptr, 0});
+  refill = [] {};
+  const uint64_t copied = service.GetStats(session).buffers[0].chunks_written;
+  EXPECT_LE(copied, most);
+  // The next request may copy as much.
+  EXPECT_GE(copied, most - 1);
+}
+
 TEST(TracingServiceCostTest, WritersAreLimitedAndSoAreTheirStatistics) {
   TracingService service([] { return uint64_t{1000}; });
   TraceConfig config;

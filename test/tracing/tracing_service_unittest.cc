@@ -2,6 +2,9 @@
 
 #include "protozero/tracing/tracing_service.h"
 
+#include <stdint.h>
+#include <stdio.h>
+
 #include <memory>
 #include <string>
 #include <utility>
@@ -1027,6 +1030,33 @@ TEST_F(TracingServiceTest, ReservedAndMalformedPacketsAreRefused) {
                   "05 d0 02 01 08 03 00 09 09 01 02 03 04 05 06 07 08"));
   EXPECT_EQ(Packets(),
             (Strings{"d0 02 01 08 03", "09 01 02 03 04 05 06 07 08"}));
+}
+
+TEST_F(TracingServiceTest, FieldsThatOnlyTheServiceWritesAreRefused) {
+  ConnectAndStart();
+  uint64_t num_refused = 0;
+  ChunkID chunk = 0;
+  // trusted_uid, trusted_packet_sequence_id and trusted_pid come first.
+  for (const uint32_t id :
+       {3u, 10u, 79u, 33u, 35u, 36u, 50u, 69u, 98u, 124u, 125u, 133u}) {
+    // A well-formed field of each type: varint, 64 bits, bytes, 32 bits.
+    for (const auto& [type, value] :
+         {std::pair(0u, "01"), std::pair(1u, "00 00 00 00 00 00 00 00"),
+          std::pair(2u, "00"), std::pair(5u, "00 00 00 00")}) {
+      const uint32_t tag = id << 3 | type;
+      char hex[64];
+      const int size = tag < 0x80
+                           ? snprintf(hex, sizeof(hex), "%02x %s", tag, value)
+                           : snprintf(hex, sizeof(hex), "%02x %02x %s",
+                                      tag % 0x80 + 0x80, tag / 0x80, value);
+      char packet[80];
+      snprintf(packet, sizeof(packet), "%02x %s", (size + 1) / 3, hex);
+      EXPECT_TRUE(Move(WriteChunk(1, chunk++, 1, packet))) << packet;
+      ++num_refused;
+    }
+  }
+  EXPECT_EQ(Packets(), Strings());
+  EXPECT_EQ(Stats().invalid_packets, num_refused);
 }
 
 TEST_F(TracingServiceTest, ChunksForOthersAreFreedAndForgotten) {

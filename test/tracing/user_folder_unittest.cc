@@ -23,6 +23,19 @@
 #include "protozero/tracing/tracing_service.h"
 #include "test/tracing/ipc_testing.h"
 
+namespace {
+
+// True while this program acts as one whose caller has fewer rights.
+bool has_more_rights_than_caller = false;
+
+}  // namespace
+
+// Stands in for that of the C library, which only programs with more rights
+// than their caller can see at work.
+extern "C" char* secure_getenv(const char* name) noexcept {
+  return has_more_rights_than_caller ? nullptr : getenv(name);
+}
+
 namespace protozero::test {
 namespace {
 
@@ -107,6 +120,24 @@ TEST_F(UserFolderTest, OrderOfSockets) {
   EXPECT_THAT(ProducerSockets(&watched), testing::ElementsAre("@name"));
   EXPECT_EQ(watched, "");
   unsetenv("PERFETTO_PRODUCER_SOCK_NAME");
+}
+
+TEST_F(UserFolderTest, ProgramsWithMoreRightsIgnoreTheEnvironment) {
+  setenv("PERFETTO_PRODUCER_SOCK_NAME", "@name", 1);
+  setenv(kStartedByRecorderVariable, "1", 1);
+  EXPECT_EQ(DefaultProducerSocket(), "@name");
+  EXPECT_TRUE(IsStartedByRecorder());
+  EXPECT_EQ(UserFolder(&error_), folder());
+  has_more_rights_than_caller = true;
+  EXPECT_NE(DefaultProducerSocket(), "@name");
+  EXPECT_FALSE(IsProducerSocketInEnvironment());
+  EXPECT_FALSE(IsStartedByRecorder());
+  std::string watched;
+  for (const std::string& socket : ProducerSockets(&watched))
+    EXPECT_NE(socket.substr(0, folder().size()), folder());
+  EXPECT_NE(watched, folder());
+  has_more_rights_than_caller = false;
+  unsetenv(kStartedByRecorderVariable);
 }
 
 TEST_F(UserFolderTest, WatchSeesFilesByTheirNames) {
