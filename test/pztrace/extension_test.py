@@ -58,6 +58,18 @@ class ExtensionTest(unittest.TestCase):
     self.assertNotIn('num_rows: 0\n', output)
     self.assertNotIn('9900: ', output)
 
+  def test_flight_recorder_that_has_wrapped_is_described(self):
+    self.trace('1', 'flight')
+    recording = self.path.with_name('recording')
+    self.path.rename(recording)
+    subprocess.run([PZTRACE, 'recover', '-o', self.path, recording],
+                   stderr=subprocess.DEVNULL, check=True)
+    output, _ = self.cat(self.path.read_bytes())
+    self.assertNotIn('num_rows: 0\n', output)
+    self.assertIn('extension_descriptor {', output)
+    self.assertIn(QUERY, output)
+    self.assertNotIn('9900: ', output)
+
   def test_description_may_come_last(self):
     packets = list(packets_of(self.trace('1')))
     description = [p for p in packets if is_description(p)]
@@ -99,8 +111,12 @@ class ExtensionTest(unittest.TestCase):
     self.assertIn('some descriptions of extensions are not read', error)
 
   def test_any_description_is_survived(self):
+    whole, _ = self.cat(self.trace('1'))
     for trace in with_broken_descriptions(self.trace('1'), 150):
-      self.cat(trace)
+      # The messages that Perfetto has are shown as ever.
+      output, _ = self.cat(trace)
+      for text in ('\npacket {', 'track_event {', 'track_descriptor {', 'type: TYPE_SLICE_END'):
+        self.assertEqual(output.count(text), whole.count(text), text)
 
 
 if __name__ == '__main__':

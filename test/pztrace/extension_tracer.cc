@@ -2,7 +2,7 @@
 
 // A program whose events have fields of its own. Its arguments are the file to
 // write, and the number of threads that trace, one after the other; `ring`
-// chooses a ring buffer.
+// chooses a ring buffer, `flight` a flight recorder.
 
 #include <stdlib.h>
 #include <string.h>
@@ -41,6 +41,11 @@ int main(int argc, char** argv) {
   uint32_t num_events = 1;
   if (argc > 3 && strcmp(argv[3], "ring") == 0) {
     options.fill_policy = protozero::BufferFillPolicy::kRingBuffer;
+    options.buffer_size = 64 * 1024;
+    num_events = 10000;
+  } else if (argc > 3 && strcmp(argv[3], "flight") == 0) {
+    options.path.clear();
+    options.flight_recorder = argv[1];
     options.buffer_size = 64 * 1024;
     num_events = 10000;
   }

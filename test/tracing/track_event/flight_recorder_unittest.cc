@@ -16,6 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <set>
@@ -30,6 +31,7 @@
 #include "protozero/tracing/trace.h"
 #include "protozero/tracing/track_event.h"
 #include "src/tracing/local/flight_reader.h"
+#include "src/tracing/writer/flight_header.h"
 #include "test/testing/open_descriptors.h"
 #include "test/tracing/track_event/flight_content.h"
 #include "test/tracing/track_event/trace_reader.h"
@@ -154,6 +156,39 @@ TEST_F(FlightRecorderTest, NamesAreThereHoweverOftenItHasWrapped) {
   const protozero::TraceStats stats = trace->stats();
   EXPECT_GT(stats.packets_begun(), 0u);
   EXPECT_LE(stats.packets_begun(), stats_.lost.total());
+}
+
+// A page in the middle is gone. Packets behind it may refer to names in it.
+TEST_F(FlightRecorderTest, AfterAGapComesWhatReadersUnderstand) {
+  {
+    // So large that not every page begins with the names.
+    const auto trace = Record(2 << 20);
+    for (int i = 0; i < 50000; ++i)
+      PROTOZERO_TRACE_EVENT_INSTANT("fr", "event", "index", i);
+  }
+  const std::vector<uint8_t> whole = FlightContent(path());
+  const size_t page_size =
+      reinterpret_cast<const protozero::FlightHeader*>(whole.data())->page_size;
+  uint64_t num_lost = 0;
+  for (size_t page = 4; page < 14; ++page) {
+    const size_t begin = protozero::FlightHeader::kSize + page * page_size;
+    std::vector<uint8_t> content = whole;
+    std::fill_n(content.begin() + static_cast<ptrdiff_t>(begin), page_size,
+                uint8_t{0});
+    FlightReader reader;
+    std::string error;
+    ASSERT_TRUE(reader.Open(content, &error)) << error;
+    std::string bytes;
+    EXPECT_TRUE(reader.ReadTrace([&bytes](const uint8_t* data, size_t size) {
+      bytes.append(reinterpret_cast<const char*>(data), size);
+      return true;
+    }));
+    const ReadTrace read = Read(bytes);
+    EXPECT_TRUE(read.errors.empty()) << read.errors[0];
+    EXPECT_EQ(read.num_skipped, 0);
+    num_lost += reader.stats().lost.of(LossReason::kOverwritten);
+  }
+  EXPECT_GT(num_lost, 100u);
 }
 
 TEST_F(FlightRecorderTest, TheLastRecordingIsKept) {

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -407,6 +408,72 @@ TEST_F(LocalTraceFileTest, AFifoNeedsAReader) {
     EXPECT_GT(read(reader, bytes, sizeof(bytes)), 0);
   }
   close(reader);
+}
+
+// Returns when the thread |tid| of this process sleeps.
+void WaitUntilAsleep(pid_t tid) {
+  const std::string path = "/proc/self/task/" + std::to_string(tid) + "/stat";
+  for (char state = 0; state != 'S'; usleep(100)) {
+    FILE* const file = fopen(path.c_str(), "r");
+    // The name in parentheses comes before the state.
+    if (file == nullptr || fscanf(file, "%*d (%*[^)]) %c", &state) != 1)
+      state = 'S';
+    if (file != nullptr)
+      fclose(file);
+  }
+}
+
+// A thread of the parent waits in the object. In the child, destroying it would
+// wait for that thread.
+TEST(LocalTraceTest, AChildProcessDestroysNothingOfItsParent) {
+  std::atomic<bool> is_in_sink{false};
+  std::atomic<bool> may_go_on{false};
+  LocalTrace::Options options = SmallOptions([&](const uint8_t*, size_t) {
+    is_in_sink = true;
+    while (!may_go_on)
+      std::this_thread::yield();
+    return true;
+  });
+  // So there is nothing to write before Stop().
+  options.write_period_ms = 3600 * 1000;
+  auto trace = std::make_unique<LocalTrace>(std::move(options));
+  std::atomic<pid_t> tid{0};
+  std::thread stopping([&] {
+    tid = static_cast<pid_t>(syscall(SYS_gettid));
+    trace->Stop();
+  });
+  while (!is_in_sink)
+    std::this_thread::yield();
+  WaitUntilAsleep(tid);
+  const pid_t child = fork();
+  if (child == 0) {
+    // A child that hangs does not wait for ever.
+    alarm(20);
+    trace.reset();
+    _exit(0);
+  }
+  int status = 0;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  may_go_on = true;
+  stopping.join();
+  EXPECT_EQ(trace->error(), "");
+}
+
+TEST(LocalTraceTest, EachPeriodFlushesWhatThreadsHaveBegun) {
+  LocalTrace::Options options = SmallOptions(&TakeAll);
+  options.write_period_ms = 5;
+  LocalTrace trace(options);
+  PROTOZERO_TRACE_EVENT_INSTANT("lt", "the only one");
+  const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+  while ((trace.stats().flushes_succeeded < 2 ||
+          trace.stats().packets_read() == 0) &&
+         std::chrono::steady_clock::now() < end) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  EXPECT_GE(trace.stats().flushes_succeeded, 2u);
+  EXPECT_GT(trace.stats().packets_read(), 0u);
+  EXPECT_TRUE(trace.Stop());
 }
 
 TEST(LocalTraceTest, ASinkThatThrowsForWantOfMemoryHasRefused) {

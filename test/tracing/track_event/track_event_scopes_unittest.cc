@@ -10,6 +10,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
+#include <condition_variable>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -20,7 +22,9 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "protozero/proto_decoder.h"
 #include "protozero/tracing/local_trace.h"
+#include "protozero/tracing/trace.h"
 #include "protozero/tracing/track_event.h"
 #include "src/pztrace/timeline_reader.h"
 
@@ -29,6 +33,8 @@ namespace {
 using protozero::DynamicString;
 using protozero::LocalTrace;
 using protozero::Track;
+using protozero::trace::TracePacket;
+using protozero::trace::TrackEvent;
 
 // Returns the time that an event of this thread would have: the system's clock
 // may be a little behind, or before.
@@ -339,6 +345,74 @@ TEST(TraceScopesTest, Recursion) {
     EXPECT_LE(slice.end_ns, end_ns);
     end_ns = slice.end_ns;
   }
+}
+
+// The sink does not let the service read, until a thread has begun more slices
+// than its memory has room for: the first packet that it loses is a beginning.
+// Our reader forgets the slices that are open then. Others do not.
+TEST(TraceScopesTest, AnEndWhoseBeginningIsLostEndsNoOtherSlice) {
+  std::mutex lock;
+  std::condition_variable changed;
+  bool is_blocked = false;
+  bool is_waiting = false;
+  std::string bytes;
+  LocalTrace::Options options;
+  options.sink = [&](const uint8_t* data, size_t size) {
+    std::unique_lock<std::mutex> guard(lock);
+    bytes.append(reinterpret_cast<const char*>(data), size);
+    is_waiting = is_blocked;
+    changed.notify_all();
+    changed.wait(guard, [&] { return !is_blocked; });
+    return true;
+  };
+  options.write_period_ms = 1;
+  options.shared_memory_size = 64 * 1024;
+  options.exhausted_policy = protozero::BufferExhaustedPolicy::kDrop;
+  LocalTrace trace(std::move(options));
+  const auto trace_until = [&](const char* name, const auto& condition) {
+    std::unique_lock<std::mutex> guard(lock);
+    while (!condition()) {
+      PROTOZERO_TRACE_EVENT_INSTANT("te", DynamicString(name));
+      changed.wait_for(guard, std::chrono::milliseconds(1));
+    }
+  };
+  {
+    const std::lock_guard<std::mutex> guard(lock);
+    is_blocked = true;
+  }
+  trace_until("something to write", [&] { return is_waiting; });
+  constexpr uint64_t kSlices = 10000;
+  std::vector<std::unique_ptr<Scope>> scopes;
+  for (uint64_t n = 1; n <= kSlices; ++n)
+    scopes.push_back(std::make_unique<Scope>(0, n));
+  {
+    const std::lock_guard<std::mutex> guard(lock);
+    is_blocked = false;
+  }
+  changed.notify_all();
+  trace_until("found room",
+              [&] { return bytes.find("found room") != std::string::npos; });
+  while (!scopes.empty())
+    scopes.pop_back();
+  ASSERT_TRUE(trace.Stop()) << trace.error();
+  EXPECT_GT(trace.stats().lost().total(), 0u);
+
+  size_t num_begins = 0;
+  size_t num_ends = 0;
+  protozero::ProtoDecoder decoder(bytes.data(), bytes.size());
+  while (const protozero::Field field = decoder.ReadField()) {
+    const TracePacket::Decoder packet(field.as_bytes());
+    const TrackEvent::Decoder event(packet.track_event());
+    num_begins += event.type() == TrackEvent::TYPE_SLICE_BEGIN;
+    if (event.type() != TrackEvent::TYPE_SLICE_END)
+      continue;
+    ++num_ends;
+    EXPECT_TRUE(packet.has_ended_slice_duration());
+  }
+  EXPECT_GT(num_begins, 1000u);
+  EXPECT_LT(num_begins, kSlices);
+  // Ends may find no room again.
+  EXPECT_GT(num_ends, 100u);
 }
 
 }  // namespace
