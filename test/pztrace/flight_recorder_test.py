@@ -27,6 +27,8 @@ FLIGHT_TRACER = BUILD_DIR / 'flight_tracer'
 # Only what hangs takes this long.
 TIMEOUT_S = 60
 NOBODY = 65534
+# In a flight recorder's file: see FlightHeader.
+LOSSES_OFFSET = 64
 KILLS = 5
 
 
@@ -262,8 +264,36 @@ class FlightRecorderTest(PztraceTest):
     self.assertEqual(self.lines(), {program.pid: {'line'}
                                     for program in (*programs[:2], programs[5])})
     self.assertIn('an unknown number of packets lost in 6 places\n', error)
-    for packet in self.decode():
-      self.assertIn(packet.int('trusted_uid'), (None, os.geteuid()))
+    uids = [packet.int('trusted_uid') for packet in self.decode()
+            if packet.all('track_event')]
+    self.assertEqual(uids, [os.geteuid()] * 3)
+
+  def test_links_in_the_folder_are_not_followed(self):
+    terminal, end = os.openpty()
+    self.addCleanup(os.close, terminal)
+    recorder = self.spawn(PZTRACE, 'record', '--flight-recorder', self.flights, stderr=end)
+    os.close(end)
+    programs = [self.start_program(name) for name in ('one', 'two')]
+    for program in programs:
+      self.write_until(program, 'line of %d' % program.pid, 'traced\n')
+    self.kill(*programs)
+    first, second = (next(self.flights.glob('*-%d.flight' % program.pid))
+                     for program in programs)
+    target = self.folder / 'target'
+    second.rename(target)
+    second.symlink_to(target)
+    for path, losses in (first, 33), (target, 777):
+      with open(path, 'r+b') as file:
+        file.seek(LOSSES_OFFSET)
+        file.write(struct.pack('Q', losses))
+    status = ''
+    while not re.search(r'\d+ packets lost', status):
+      status += os.read(terminal, 4096).decode()
+    self.assertEqual(re.search(r'(\d+) packets lost', status)[1], '33')
+    self.kill(recorder)
+    error = self.recover()
+    self.assertIn('%s: Too many levels of symbolic links\n' % second, error)
+    self.assertEqual(self.lines(), {programs[0].pid: {'line of %d' % programs[0].pid}})
 
   def test_snapshot_and_statistics(self):
     recorder = self.start_recorder()

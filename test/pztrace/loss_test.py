@@ -63,6 +63,14 @@ class LossTest(PztraceTest):
       losses = SUMMARY.search(error.splitlines(keepends=True)[-1])[5]
       self.assertIn('\n' + losses, self.run_pztrace('top', self.trace)[1])
 
+  def test_packets_that_are_overwritten_are_a_failure_without_a_ring(self):
+    # The buffer is too small for what comes between two reads.
+    code, _, error = self.run_pztrace(
+        'record', '-o', self.trace, '--size', '64k', '--fail-on-loss', '--',
+        BUILD_DIR / 'traced_workers', '--items', 4000, '--size', 100)
+    self.assertRegex(error, r' (\d+) packets lost: \1 overwritten in the buffer\n')
+    self.assertEqual(code, 1, error)
+
   def test_wait_that_is_over(self):
     self.check_exact('stall',
                      reason='shared memory full until the wait was over')

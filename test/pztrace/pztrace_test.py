@@ -595,6 +595,34 @@ class StatTest(PztraceTest):
     self.assertIn(str(self.trace).encode(), client.recv(4096))
 
 
+class DamagedTraceTest(PztraceTest):
+
+  def test_each_command_fails_for_what_it_does_not_read(self):
+    self.start_with_workers()[0].communicate()
+    whole = self.trace.read_bytes()
+    rules = self.folder / 'rules'
+    rules.write_text('nothing lost\n')
+    output = ('-o', self.folder / 'output')
+    commands = [(command, self.trace) for command in ('cat', 'top', 'tasks', 'svg', 'html')]
+    commands += [('export', table, self.trace) for table in (
+        '--slices', '--instants', '--counters', '--tasks', '--losses')]
+    commands += [('check', rules, self.trace), ('cut', *output, self.trace),
+                 ('merge', *output, self.trace), ('diff', self.trace, self.trace)]
+    if self.run_pztrace('sql', self.trace, 'SELECT 1')[0] == 0:
+      commands += [('sql', self.trace, 'SELECT 1'),
+                   ('export', '--format', 'sqlite', *output, self.trace)]
+    for command in commands:
+      with self.subTest(command[:2]):
+        self.trace.write_bytes(whole)
+        code, _, error = self.run_pztrace(*command)
+        self.assertEqual(code, 0, error)
+        # A packet that ends behind the end of the file.
+        self.trace.write_bytes(whole + b'\x0a\x7f')
+        code, _, error = self.run_pztrace(*command)
+        self.assertEqual(code, 1, error)
+        self.assertRegex(error, 'damaged|malformed')
+
+
 class CatTest(PztraceTest):
 
   def setUp(self):

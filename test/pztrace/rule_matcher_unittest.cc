@@ -25,6 +25,7 @@ using protozero::LocalTrace;
 using protozero::SwitchTask;
 using protozero::Task;
 using protozero::TaskResult;
+using protozero::trace::TaskEvent;
 using protozero::trace::Trace;
 using protozero::trace::TracePacket;
 using protozero::trace::TrackEvent;
@@ -126,6 +127,74 @@ class RuleMatcherTest : public testing::Test {
       event->set_type(TrackEvent::TYPE_COUNTER);
       event->set_track_uuid(track);
       event->set_double_counter_value(value);
+    });
+  }
+
+  // Begins the sequence of a thread's tasks, of which it knows task 70.
+  void BeginTasks(bool is_behind_loss) {
+    Add([&](TracePacket* packet) {
+      packet->set_sequence_flags(TracePacket::SEQ_INCREMENTAL_STATE_CLEARED);
+      packet->set_previous_packet_dropped(is_behind_loss);
+      packet->set_trace_packet_defaults()
+          ->set_track_event_defaults()
+          ->set_track_uuid(12);
+      auto* const data = packet->set_interned_data();
+      auto* const site = data->add_task_sites();
+      site->set_iid(1);
+      site->set_name("worker");
+      auto* const run = data->add_task_runs();
+      run->set_iid(7);
+      run->set_task(70);
+      run->set_site_iid(1);
+    });
+  }
+  void DescribeTasks() {
+    Add([](TracePacket* packet) {
+      auto* const track = packet->set_track_descriptor();
+      track->set_uuid(10);
+      track->set_process()->set_pid(1);
+    });
+    Add([](TracePacket* packet) {
+      auto* const track = packet->set_track_descriptor();
+      track->set_uuid(11);
+      track->set_parent_uuid(10);
+      auto* const thread = track->set_thread();
+      thread->set_pid(1);
+      thread->set_tid(2);
+    });
+    Add([](TracePacket* packet) {
+      auto* const track = packet->set_track_descriptor();
+      track->set_uuid(12);
+      track->set_parent_uuid(11);
+      track->set_name("tasks");
+      track->set_state();
+    });
+  }
+  template <typename Fill>
+  void AddStep(uint64_t time_ns, TrackEvent::Type type, const Fill& fill) {
+    Add([&](TracePacket* packet) {
+      packet->set_timestamp(time_ns);
+      packet->set_sequence_flags(TracePacket::SEQ_NEEDS_INCREMENTAL_STATE);
+      auto* const event = packet->set_track_event();
+      event->set_type(type);
+      fill(event);
+    });
+  }
+  // Spawns task 70, and runs it.
+  void RunTask(uint64_t time_ns) {
+    AddStep(time_ns, TrackEvent::TYPE_INSTANT, [](TrackEvent* event) {
+      event->set_track_uuid(11);
+      auto* const step = event->set_task();
+      step->set_spawned(70);
+      step->set_site_iid(1);
+    });
+    AddStep(time_ns + 1, TrackEvent::TYPE_STATE,
+            [](TrackEvent* event) { event->set_name_iid(7); });
+  }
+  // Says that the running task has ended.
+  void EndRunningTask(uint64_t time_ns) {
+    AddStep(time_ns, TrackEvent::TYPE_STATE, [](TrackEvent* event) {
+      event->set_task()->set_result(TaskEvent::RESULT_DONE);
     });
   }
 
@@ -244,6 +313,27 @@ TEST_F(RuleMatcherTest, TasksThatLastLonger) {
             std::string::npos);
   EXPECT_NE(lines[1].find(" task worker > 2ms: worker took "),
             std::string::npos);
+}
+
+TEST_F(RuleMatcherTest, ATaskThatRunsWhenStepsAreLostIsNotTakenForTheNextOne) {
+  // Behind the loss, the thread may run another task, which is not known.
+  for (const bool is_lossy : {false, true}) {
+    Watch({"task worker > 1ns"});
+    DescribeTasks();
+    BeginTasks(false);
+    RunTask(100);
+    if (is_lossy)
+      BeginTasks(true);
+    EndRunningTask(500);
+    Lines lines = Look();
+    for (int i = 0; i < 2; ++i) {
+      const Lines more = Look();
+      lines.insert(lines.end(), more.begin(), more.end());
+    }
+    EXPECT_EQ(lines,
+              is_lossy ? Lines()
+                       : (Lines{"500 task worker > 1ns: worker took 0.4 us"}));
+  }
 }
 
 }  // namespace

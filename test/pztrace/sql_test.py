@@ -336,6 +336,14 @@ class CommandTest(SqlTest):
     self.assertEqual(self.objects(query),
                      [{'a': 1, 'b b': 'x,\u20ac', 'a:1': 1.5, 'NULL': None, 'c': 'AP8='}])
 
+  def test_what_is_not_read_is_a_failure(self):
+    query = 'SELECT count(*) AS n FROM slice'
+    self.path.write_bytes(trace_of(TRACE) + b'\x0a\x7f')
+    result = subprocess.run([PZTRACE, 'sql', self.path, query], stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE, text=True, check=False)
+    self.assertEqual((result.returncode, result.stdout), (1, ' n\n17\n'), result.stderr)
+    self.assertIn('damaged', result.stderr)
+
   def test_the_standard_input_and_databases(self):
     query = 'SELECT count(*) AS n FROM slice'
     with self.path.open('rb') as trace:

@@ -282,6 +282,38 @@ TEST(TaskTimelineTest, ARequestEndsBeforeTheTaskWaitsForTheNextOne) {
   EXPECT_EQ(timeline.requests()[timeline.texts().Find("b")].end_ns, 80u);
 }
 
+// In each case, the run that is looked at is the request's last one.
+TEST(TaskTimelineTest, ARequestLastsUntilTheLastRunOfItsTasks) {
+  const auto end_of = [](const Steps& steps) {
+    TaskTimeline timeline;
+    steps.GiveTo(&timeline, 100);
+    return timeline.requests()[timeline.texts().Find("a")].end_ns;
+  };
+  Steps begun;
+  begun.Run(100, 1, 1);
+  begun.Request(100, 3, "a");
+  // It is open at the end of the trace.
+  EXPECT_EQ(end_of(begun), 100u);
+  Steps stopped = begun;
+  stopped.Run(100, 20, 0);
+  EXPECT_EQ(end_of(stopped), 20u);
+  Steps lost = begun;
+  lost.Spawn(100, 30, 2);
+  lost.Loss(100);
+  EXPECT_EQ(end_of(lost), 30u);
+  Steps ended = begun;
+  ended.End(200, 40, 1);
+  EXPECT_EQ(end_of(ended), 40u);
+  // Another thread runs it, and the first has not said that it has left it.
+  Steps moved = begun;
+  moved.Run(200, 50, 1);
+  moved.Request(200, 60, "b");
+  EXPECT_EQ(end_of(moved), 50u);
+  Steps next = begun;
+  next.Request(100, 70, "b");
+  EXPECT_EQ(end_of(next), 70u);
+}
+
 // A request through two tasks and two threads, with a gap of each kind.
 TEST(RequestPathTest, EachGapIsExplained) {
   Steps steps;
@@ -413,6 +445,38 @@ TEST(TaskSummaryTest, SaysWhatALongRunHasDelayed) {
   EXPECT_EQ(row.NotEnded(), 1u);
   ASSERT_EQ(row.destroyed.size(), 1u);
   EXPECT_EQ(row.destroyed.begin()->first.name, "lock");
+}
+
+TEST(TaskSummaryTest, CountsNoDelayInWhichAWakeOrARunMayBeMissing) {
+  Steps steps;
+  steps.Spawn(100, 1, 1);
+  steps.Spawn(100, 1, 2);
+  steps.Run(100, 5, 1);
+  // Thread 100 loses steps between 10 and 20. Task 2 may have run then.
+  steps.Wake(100, 10, 1);
+  steps.Loss(100);
+  steps.Wake(100, 20, 3);
+  steps.Run(100, 30, 2);
+  // It has not been woken: it goes on by itself.
+  steps.Run(100, 33, 0);
+  steps.Run(100, 36, 2);
+  steps.Done(100, 40, 0);
+  TaskTimeline timeline;
+  steps.GiveTo(&timeline, 50);
+  EXPECT_EQ(LifeOf(timeline, 2),
+            "1 ready by 0 10 unknown 30 on 100 33 ready 36 on 100 40 ended 1");
+  protozero::TraceReader reader({});
+  TaskSummary summary;
+  summary.Add(timeline, reader.tracks(), 10);
+  uint64_t count = 0;
+  uint64_t total_ns = 0;
+  for (const auto& [place, row] : summary.rows()) {
+    count += row.delay.count;
+    total_ns += row.delay.total_ns;
+  }
+  // That of task 1.
+  EXPECT_EQ(count, 1u);
+  EXPECT_EQ(total_ns, 4u);
 }
 
 TEST(TaskSummaryTest, SaysWhatHadNotEnded) {
