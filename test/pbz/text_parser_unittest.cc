@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "protozero/proto_decoder.h"
 #include "test/pbz/testing.h"
 
 namespace pbz {
@@ -158,15 +159,38 @@ TEST_F(TextParserTest, DepthIsLimited) {
 TEST_F(TextParserTest, AnyBytesAreRead) {
   const std::string text =
       "m { s: 'a\\n\\x41\\u0041' us: [1, 0x2] } none: 1.5e+3 # end";
-  for (size_t size = 0; size <= text.size(); ++size)
-    Encode(text.substr(0, size));
+  // Returns whether there is a message. If not, the error names a line.
+  const auto has_message = [this](const std::string& read) {
+    const EncodedText encoded = Encode(read);
+    if (encoded.error.empty()) {
+      protozero::ProtoDecoder decoder(encoded.bytes.data(),
+                                      encoded.bytes.size());
+      while (decoder.ReadField()) {
+      }
+      EXPECT_EQ(decoder.bytes_left(), 0u) << read;
+      return true;
+    }
+    EXPECT_TRUE(encoded.error.compare(0, 3, "1: ") == 0 ||
+                encoded.error.compare(0, 3, "2: ") == 0)
+        << encoded.error;
+    return false;
+  };
+  const size_t last = text.size();
+  for (size_t size = 0; size <= last; ++size) {
+    // Between two fields it is whole, and so is it with a part of the number.
+    const bool is_whole = size == 0 || size == text.find('}') + 1 ||
+                          size == text.find("none") || size > text.find("1.5e");
+    EXPECT_EQ(has_message(text.substr(0, size)), is_whole) << size;
+  }
+  size_t num_messages = 0;
   for (size_t i = 0; i < text.size(); ++i) {
     for (int byte = 0; byte < 256; ++byte) {
       std::string changed = text;
       changed[i] = static_cast<char>(byte);
-      Encode(changed);
+      num_messages += has_message(changed);
     }
   }
+  EXPECT_GT(num_messages, 0u);
 }
 
 }  // namespace

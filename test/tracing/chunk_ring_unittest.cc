@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <random>
@@ -475,6 +476,7 @@ TEST_F(RingTest, AWriterThatHasEndedKeepsItsPackets) {
 
 TEST_F(RingTest, AnyBytesCanBeRead) {
   std::mt19937_64 random(7);
+  uint64_t num_read = 0;
   for (int i = 0; i < 100; ++i) {
     const uint32_t max_length = 1u << random() % 9;
     for (size_t pos = 0; pos < memory_.size(); ++pos)
@@ -489,8 +491,19 @@ TEST_F(RingTest, AnyBytesCanBeRead) {
                                static_cast<ChunkID>(random() % 6),
                                static_cast<uint16_t>(random()));
     }
-    Read();
+    const std::string packets = Read();
+    const RingReader::Stats stats = stats_;
+    EXPECT_EQ(stats.packets_read,
+              packets.empty() ? 0u
+                              : 1u + static_cast<size_t>(std::count(
+                                         packets.begin(), packets.end(), ' ')));
+    num_read += stats.packets_read;
+    // Reading changes nothing.
+    EXPECT_EQ(Read(), packets);
+    EXPECT_EQ(stats_.chunks_corrupt, stats.chunks_corrupt);
+    EXPECT_EQ(stats_.packets_torn, stats.packets_torn);
   }
+  EXPECT_GT(num_read, 100u);
 }
 
 }  // namespace
