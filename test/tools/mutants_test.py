@@ -1,8 +1,12 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 """Tests of tools/mutant_points.py: that a mutant differs from its source, and
-that nothing else does."""
+that nothing else does; and that tools/mutants_reasons.txt is about mutants that
+there are. Runs in the build directory, whose headers the sources include.
 
+The interpreter is Debian's, which has clang's bindings."""
+
+import concurrent.futures
 import os
 import pathlib
 import subprocess
@@ -13,7 +17,7 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / 'tools'), str(ROOT / 'test' / 'testing')]
 import mutant_points  # pylint: disable=wrong-import-position
-from cases import run_cases  # pylint: disable=wrong-import-position
+from cases import load_tool, run_cases  # pylint: disable=wrong-import-position
 
 # With a test that does not look at what is below 0.
 SOURCE = '''#include <cstdio>
@@ -121,6 +125,29 @@ class MutantsTest(unittest.TestCase):
     for text in ('kLimit {', '{3 =>', '{7 =>', '<{4', 'int kLimit = {'):
       with self.subTest(text=text):
         self.assertEqual([key for key in self.numbers if text in key], [])
+
+
+def keys_of(path):
+  """The keys of the mutants of a source."""
+  flags = ['-std=c++17', '-w', '-I%s' % ROOT, '-I%s/include' % ROOT,
+           '-Igen/include', '-Igen']
+  return {mutant.key for mutant in mutant_points.find_mutants(str(ROOT), path, flags)}
+
+
+@unittest.skipUnless(has_libclang(), 'there is no libclang (python3-clang-19)')
+class ReasonsTest(unittest.TestCase):
+
+  def test_each_is_about_a_mutant_that_there_is(self):
+    mutants = load_tool('mutants')
+    reasons = mutants.read_reasons()
+    self.assertGreater(len(reasons), 10)
+    paths = sorted({key.split(': ')[0] for key in reasons})
+    for path in paths:
+      self.assertTrue(any(path in mutants.sources_of(part) for part in mutants.PARTS))
+    with concurrent.futures.ProcessPoolExecutor(os.cpu_count()) as pool:
+      keys = set().union(*pool.map(keys_of, paths))
+    self.assertEqual(sorted(set(reasons) - keys), [])
+    self.assertEqual([key for key, reason in reasons.items() if not reason], [])
 
 
 if __name__ == '__main__':
