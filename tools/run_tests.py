@@ -5,10 +5,13 @@ Called by tools/test. The last line is "N passed, N failed", counted over all
 GoogleTest cases and all cases of test scripts in all configurations; a
 configuration that does not build and a program that crashes count as failed.
 A few tests that fail beside others are run again alone; those that pass then
-are named. The exit code is zero if something passed and nothing failed.
+are named. So is each skipped case, with its reason: a reason that
+tools/may_be_skipped.txt does not have is a failure. The exit code is zero if
+something passed and nothing failed.
 """
 
 import argparse
+import collections
 import concurrent.futures
 import dataclasses
 import fnmatch
@@ -24,6 +27,12 @@ import threading
 import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+MAY_BE_SKIPPED = os.path.join(ROOT, 'tools', 'may_be_skipped.txt')
+# What a skipped case prints, of GoogleTest and of Python's unittest.
+GTEST_SKIP = re.compile(r'^\[ RUN      \] (\S+)$(?:(?!^\[).)*?: Skipped\n(.*?)\s*'
+                        r'^\[  SKIPPED \] ', re.M | re.S)
+SCRIPT_SKIP = re.compile(r'^(\w+) \((?:__main__\.)?([\w.]+)\)(?:\n[^\n]*)?? \.\.\. '
+                         r'skipped ([\'"])(.*)\3$', re.M)
 COUNT_LINE = re.compile(r'(\d+) passed, (\d+) failed(?:, (\d+) skipped)?')
 
 
@@ -77,6 +86,7 @@ FETCHED = [
     (['--packaging'], False),
     (['--fleet'], False),
     (['--arrow'], False),
+    (['--system-macros'], False),
 ]
 
 SANITIZER_OPTIONS = {
@@ -101,6 +111,8 @@ class Outcome:
   # Names of failed tests, and of those that passed when they ran alone.
   failures: list = dataclasses.field(default_factory=list)
   unstable: list = dataclasses.field(default_factory=list)
+  # (case, reason) of each skipped one; of a whole script, without a case.
+  skips: list = dataclasses.field(default_factory=list)
   # (seconds of all processors, seconds, name) of each test.
   costs: list = dataclasses.field(default_factory=list)
 
@@ -110,6 +122,7 @@ class Outcome:
     self.skipped += other.skipped
     self.failures += other.failures
     self.unstable += other.unstable
+    self.skips += other.skips
     self.costs += other.costs
 
 
@@ -167,13 +180,38 @@ def run_process(command, cwd, env, timeout):
             usage.ru_utime + usage.ru_stime)
 
 
-def count_gtest(report):
+def reasons_to_skip():
+  """Returns (test, pattern of reasons) of each line of MAY_BE_SKIPPED."""
+  with open(MAY_BE_SKIPPED) as f:
+    return [tuple(line.rstrip('\n').split(': ', 1)) for line in f
+            if line.strip() and not line.startswith('#')]
+
+
+def may_be_skipped(test_name, reason):
+  return any(name in (test_name, '*') and fnmatch.fnmatchcase(reason, pattern)
+             for name, pattern in reasons_to_skip())
+
+
+def num_cases_of_script(path):
+  """Returns how many cases a script of Python's unittest has, or 1."""
+  try:
+    with open(path, errors='replace') as f:
+      return max(len(re.findall(r'^  def test_', f.read(), re.M)), 1)
+  except OSError:
+    return 1
+
+
+def count_gtest(report, output):
   """Counts the cases of a GoogleTest JSON report."""
   outcome = Outcome()
+  reasons = dict(GTEST_SKIP.findall(output))
   for suite in report['testsuites']:
     for case in suite['testsuite']:
       if case['status'] == 'NOTRUN' or case['result'] == 'SKIPPED':
         outcome.skipped += 1
+        name = '%s.%s' % (case.get('classname', ''), case['name'])
+        reason = 'disabled' if case['status'] == 'NOTRUN' else reasons.get(name, '')
+        outcome.skips.append((name, ' '.join(reason.split())))
       elif case.get('failures'):
         outcome.failed += 1
       else:
@@ -217,7 +255,7 @@ def run_gtest(test, build_dir, env, options):
     code, output, cpu = run_process(command, build_dir, env, options.timeout)
     try:
       with open(report) as f:
-        outcome = count_gtest(json.load(f))
+        outcome = count_gtest(json.load(f), output)
     except (OSError, ValueError):
       # It died. The cases before the last one are known from its output.
       outcome = Outcome(passed=len(re.findall(r'^\[       OK \] ', output,
@@ -240,6 +278,15 @@ def run_script(test, build_dir, env, options):
   if counts:
     outcome = Outcome(passed=int(counts[1]), failed=int(counts[2]),
                       skipped=int(counts[3] or 0))
+    outcome.skips = [('%s.%s' % (suite.split('.')[0], case), reason)
+                     for case, suite, _, reason in SCRIPT_SKIP.findall(output)]
+    if outcome.skipped and not outcome.skips:
+      said = re.sub('^skipped: ', '', lines[-2]) if len(lines) > 1 else ''
+      outcome.skips = [('', said)]
+      if not outcome.passed and not outcome.failed:
+        outcome.skipped = max(outcome.skipped,
+                              num_cases_of_script(os.path.join(build_dir,
+                                                               test['command'][0])))
     if (code != 0) != (outcome.failed > 0):
       output += 'Its exit code, %s, contradicts its counts.\n' % code
       outcome.failed = max(outcome.failed, 1)
@@ -369,6 +416,13 @@ def run_all(tests, config_name, build_dir, options):
       say_outcome(test, outcome)
       if not outcome.failed:
         total.unstable.append(name)
+    for case, reason in outcome.skips:
+      if not may_be_skipped(test['name'], reason):
+        outcome.failed += 1
+        say('   %s skips %s, and tools/may_be_skipped.txt does not have the '
+            'reason: %s' % (name, case or 'all', reason))
+    outcome.skips = [(('%s %s' % (test['name'], case)).strip(), reason)
+                     for case, reason in outcome.skips]
     total.add(outcome)
     total.costs.append((outcome.cpu, outcome.seconds, name))
     if outcome.failed:
@@ -440,6 +494,9 @@ def main():
   say('%d configurations in %.0f s, CPU %.0f s%s' %
       (len(configs), time.monotonic() - start, cpu_of_children(),
        ', %d cases skipped' % total.skipped if total.skipped else ''))
+  for (name, reason), times in sorted(collections.Counter(total.skips).items()):
+    say('SKIPPED %s: %s%s' % (name, reason,
+                              '' if times == 1 else ' (%d times)' % times))
   for name in total.unstable:
     say('UNSTABLE %s failed beside other tests, and passed alone' % name)
   for failure in total.failures:

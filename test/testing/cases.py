@@ -47,7 +47,8 @@ def run_cases(arguments=None):
       testRunner=unittest.TextTestRunner(sys.stdout, verbosity=2)).result
   failed = len(result.failures) + len(result.errors)
   skipped = len(result.skipped)
-  passed = result.testsRun - failed - skipped
+  # Each failed subtest counts as failed.
+  passed = max(result.testsRun - failed - skipped, 0)
   print('%d passed, %d failed' % (passed, failed) +
         (', %d skipped' % skipped if skipped else ''))
   return 0 if result.testsRun and not failed else 1

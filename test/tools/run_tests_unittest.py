@@ -6,6 +6,7 @@ import argparse
 import contextlib
 import os
 import pathlib
+import re
 import signal
 import stat
 import subprocess
@@ -29,15 +30,17 @@ for name, result in cases:
   if result == 'dies':
     sys.stdout.flush()
     os.abort()
-  case = {'name': name, 'status': 'RUN', 'result': 'COMPLETED'}
+  case = {'name': name, 'classname': 'Suite', 'status': 'RUN', 'result': 'COMPLETED'}
   if result == 'fails':
     print('expected this, got that')
     case['failures'] = [{'failure': 'expected this, got that'}]
   elif result == 'is skipped':
     case['result'] = 'SKIPPED'
+    print('a.cc:5: Skipped\\nno such processor\\n')
   elif result == 'is disabled':
     case['status'] = 'NOTRUN'
-  print('[  FAILED  ] ' if result == 'fails' else '[       OK ] ', name)
+  word = {'fails': 'FAILED ', 'is skipped': 'SKIPPED'}.get(result, '     OK')
+  print('[  %%s ] Suite.' %% word + name)
   found.append(case)
 with open(report.split(':', 1)[1], 'w') as f:
   json.dump({'testsuites': [{'testsuite': found}] if found else []}, f)
@@ -69,6 +72,38 @@ class RunTestTest(unittest.TestCase):
     outcome = self.run_gtest([('A', 'passes'), ('B', 'fails'), ('C', 'passes'),
                               ('D', 'is skipped'), ('E', 'is disabled')], 1)
     self.expect(outcome, 2, 1, 2)
+    self.assertEqual(outcome.skips, [('Suite.D', 'no such processor'),
+                                     ('Suite.E', 'disabled')])
+
+  def test_skipped_cases_of_scripts_have_reasons(self):
+    outcome = self.run_program('script', ('#!/usr/bin/env python3\n'
+        'import sys, unittest\n'
+        'sys.path.insert(0, %r)\n'
+        'from cases import run_cases\n'
+        'class Test(unittest.TestCase):\n'
+        '  def test_one(self):\n'
+        '    pass\n'
+        '  def test_two(self):\n'
+        '    """Says more."""\n'
+        '    self.skipTest("there is none")\n'
+        '@unittest.skip("not today")\n'
+        'class Other(unittest.TestCase):\n'
+        '  def test_three(self):\n'
+        '    pass\n'
+        'sys.exit(run_cases())\n') % str(ROOT / 'test' / 'testing'))
+    self.expect(outcome, 1, 0, 2)
+    self.assertEqual(sorted(outcome.skips), [('Other.test_three', 'not today'),
+                                             ('Test.test_two', 'there is none')])
+
+  def test_script_that_is_skipped_counts_as_its_cases(self):
+    outcome = self.run_program('script', (
+        '#!/usr/bin/env python3\n'
+        'class Test:\n'
+        '  def test_one(self): pass\n'
+        '  def test_two(self): pass\n'
+        'print("skipped: nothing is installed\\n0 passed, 0 failed, 1 skipped")\n'))
+    self.expect(outcome, 0, 0, 2)
+    self.assertEqual(outcome.skips, [('', 'nothing is installed')])
 
   def test_only_failures_are_shown(self):
     outcome = self.run_gtest([('A', 'passes'), ('B', 'fails')], 1)
@@ -149,6 +184,20 @@ class RunAllTest(unittest.TestCase):
         'echo "WARNING: ThreadSanitizer: data race"; ' + self.FAILS_ONCE)
     self.assertEqual((total.passed, total.failed), (0, 1))
     self.assertEqual(total.unstable, [])
+
+  def test_only_known_reasons_to_skip_are_none_to_fail(self):
+    skip = 'echo "skipped: %s"; echo "0 passed, 0 failed, 1 skipped"'
+    total = self.run_scripts(skip % 'not on this processor', skip % 'tired')
+    self.assertEqual((total.passed, total.failed), (0, 1))
+    self.assertEqual(total.failures, ['config: 1'])
+    self.assertEqual(sorted(total.skips), [('0', 'not on this processor'), ('1', 'tired')])
+
+  def test_each_reason_is_of_a_test(self):
+    known = {'*'} | {name for path in ROOT.glob('test/**/BUILD.gn') for name in re.findall(
+        r'^\s*pz_\w+\("(\w+)"\)', path.read_text(), re.M)}
+    reasons = run_tests.reasons_to_skip()
+    self.assertGreater(len(reasons), 10)
+    self.assertEqual([name for name, _ in reasons if name not in known], [])
 
   def test_many_failures_count(self):
     total = self.run_scripts(self.FAILS_ONCE, *['exit 1'] * 3)
