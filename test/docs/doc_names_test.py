@@ -19,7 +19,8 @@ BLOCK = re.compile(r'^```.*?^```|<!--.*?-->', re.M | re.S)
 NAME = re.compile(r'(?<!\.\.)\b(?:[a-z]*[A-Z]\w*[a-z]\w*|[A-Za-z]\w*_\w+)\b')
 # Names of others, of rows, that were, and that pages make up for schemas of their own.
 OTHERS = re.compile(
-    r'writeDelimitedTo|pbf_writer|PERFETTO_\w+|BM_ProtoWorkload|StaticCoroutine|'
+    r'writeDelimitedTo|SerializeDelimited\w+|CURLOPT_\w+|rd_kafka_\w+|'
+    r'PLUGIN_OPTIONS|pbf_writer|PERFETTO_\w+|BM_ProtoWorkload|StaticCoroutine|'
     r'add_x|o_case|kMember|FooBarCase|XEntry|X_Decoder|M_[EI]\w*|M_Decoder|'
     r'M_(?:begin|end|set|add|x|XEntry)\w*|Child_end|a_b_\w+|'
     r'heap_buffered|preserve_most|TRACE_(?:EVENT|COUNTER)\w*|NamedTrack|'

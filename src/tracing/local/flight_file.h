@@ -23,8 +23,8 @@ PROTOZERO_ABI_BEGIN
 // users, another one may have taken that name: then it is kept as
 // |path|.last.1, or so on up to 9. A device or a FIFO in its place is an error.
 // As long as the file is mapped, it is locked by flock(2), so that no snapshot
-// replaces it. If |path| is empty, makes memory without a name. Returns null on failure, with the reason in |error|. May throw
-// std::bad_alloc.
+// replaces it. If |path| is empty, makes memory without a name. Returns null on
+// failure, with the reason in |error|. May throw std::bad_alloc.
 std::unique_ptr<SharedMemoryFile> MakeFlightFile(const std::string& path,
                                                  size_t size,
                                                  std::string* error);

@@ -245,8 +245,7 @@ bool FlightFolder::Open(const std::string& wanted_path,
   left_.reserve(num_files);
   path_ = path;
   name_ = path.substr(path.rfind('/') + 1);
-  parent_.Reset(
-      open(FolderOf(path).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  parent_.Reset(open(FolderOf(path).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!parent_.is_valid())
     return Fail(path, error);
   // Nobody sees a folder that is not complete, and the one that is there stays

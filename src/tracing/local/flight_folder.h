@@ -54,7 +54,8 @@ class FlightFolder final : public FlightSource {
   // bytes. All of the room is taken now, so that a full disk is an error here.
   // Only this user can enter it. Changes nothing that is there: Begin() has to
   // follow. Returns false on failure, with the reason in |error|. May throw
-  // std::bad_alloc. Call it once. REQUIRES: |size| / |num_files| is at least kMinFileSize.
+  // std::bad_alloc. Call it once. REQUIRES: |size| / |num_files| is at least
+  // kMinFileSize.
   bool Open(const std::string& path,
             size_t size,
             size_t num_files,
@@ -62,7 +63,8 @@ class FlightFolder final : public FlightSource {
   // Gives the folder its name. A folder that is there is kept as |path|.last;
   // one that was kept before is replaced. In a folder of several users, another
   // one may have taken that name: then it is kept as |path|.last.1, or so on up
-  // to 9. Returns false on failure, with the reason in |error|. REQUIRES: nothing has been taken.
+  // to 9. Returns false on failure, with the reason in |error|. REQUIRES:
+  // nothing has been taken.
   bool Begin(std::string* error);
 
   // FlightSource:
