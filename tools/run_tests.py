@@ -28,7 +28,7 @@ import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 MAY_BE_SKIPPED = os.path.join(ROOT, 'tools', 'may_be_skipped.txt')
-# What a skipped case prints, of GoogleTest and of Python's unittest.
+# The lines of skipped cases, of GoogleTest and of Python's unittest.
 GTEST_SKIP = re.compile(r'^\[ RUN      \] (\S+)$(?:(?!^\[).)*?: Skipped\n(.*?)\s*'
                         r'^\[  SKIPPED \] ', re.M | re.S)
 SCRIPT_SKIP = re.compile(r'^(\w+) \((?:__main__\.)?([\w.]+)\)(?:\n[^\n]*)?? \.\.\. '

@@ -340,7 +340,7 @@ class HeapBuffered {
     return internal::HasMemoryFor(
         [&] { output->append(AsChars(whole), whole.size()); });
   }
-  // Does the same after it has cleared |output|, which keeps its memory: a
+  // Clears |output|, which keeps its memory, then appends the message: a
   // string that is used again needs an allocation only for a message that is
   // larger than all before it. If it returns false, |output| is empty.
   bool SerializeToString(std::string* output) {
@@ -410,7 +410,7 @@ class HeapBuffered {
       return {begin, end};
     return FinalizeInFirstSlowPath();
   }
-  // Does the same for any message; the usual reason is an open child.
+  // Finalizes any message; the usual reason to come here is an open child.
   PROTOZERO_NOINLINE ContiguousMemoryRange FinalizeInFirstSlowPath() {
     uint8_t* const begin = buffer_.first_range_.begin;
     if (!FinalizeAndCheck() || writer_.cur_range().begin != begin)

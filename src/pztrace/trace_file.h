@@ -38,7 +38,7 @@ class TraceFile {
   TraceFile& operator=(const TraceFile&) = delete;
 
   // Opens |path|; "-" is the standard output. A FIFO may have no reader yet.
-  // What is in a file stays there; a file that is made here is removed again
+  // Leaves the content of a file; a file that is made here is removed again
   // unless Begin() follows. Returns false, and has printed why, if it cannot be
   // opened or must not be an output.
   bool Open(const std::string& path);

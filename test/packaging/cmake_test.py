@@ -379,7 +379,7 @@ class InstalledTest(ProjectsTest):
                         'find_package(protozero REQUIRED COMPONENTS x)', PLUGIN)
 
 
-# Of a project that has protobuf_generate() for its other plugins.
+# A project that has protobuf_generate() for its other plugins.
 BY_PROTOBUF_GENERATE = '''cmake_minimum_required(VERSION 3.20)
 project(greet LANGUAGES CXX)
 find_package(Protobuf REQUIRED)

@@ -89,7 +89,7 @@ class CutTest(TimelineCommandTest):
     error = self.cut('--process', 'other', code=1)
     self.assertRegex(error, 'no process .other.; there are traced_workers')
     self.assertIn('no events of these processes', error)
-    # What is there is cut.
+    # The process that is there is cut.
     error = self.cut('--process', 'other', '--process', pids[0])
     self.assertRegex(error, 'no process .other.; there are traced_workers')
     self.assertNotIn('no events', error)
@@ -185,7 +185,7 @@ class CutTest(TimelineCommandTest):
     self.options = ('-o', self.piece, '--from', '5ms')
     num_rows = 0
     for number, _ in enumerate(self.outputs_of_damaged(trace)):
-      # What is kept is as it was. Looking at some of them is quicker.
+      # Kept packets are as they were. Looking at some of them is quicker.
       for table in ('--slices', '--instants') if number % 8 == 0 else ():
         if self.piece.exists():
           whole = self.rows(self.path, table, is_whole=False)

@@ -90,7 +90,7 @@ class TriggerTest(PztraceTest):
     second, _ = self.next_file(process)
     error = self.end(process)
     self.assertNotIn('not written', error)
-    # What only activates triggers is no producer.
+    # A client that only activates triggers is no producer.
     self.assertIn(' of 2 writers in 1 producer, nothing lost', error)
     self.assertEqual(self.slices(first).count('of net.io'), 21)
     self.assertEqual(self.slices(second).count('of net.io'), 41)
