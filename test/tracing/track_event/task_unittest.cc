@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <sys/time.h>
 
+#include <algorithm>
 #include <atomic>
 #include <map>
 #include <memory>
@@ -206,6 +207,34 @@ TEST_F(TaskTest, ASwitchIsOnePacketOfTenBytes) {
   EXPECT_GE(num_switches, size_t{kSwitches});
   EXPECT_LT(num_switches, size_t{kSwitches} + 100);
   EXPECT_GT(num_small, num_switches - 300);
+}
+
+// docs/formats.md and docs/tasks.md have these sizes.
+TEST_F(TaskTest, SizesOfSwitchesInAFile) {
+  Start();
+  const Task a = Task::Spawn(PROTOZERO_TASK_SITE("a"));
+  const Task b = Task::Spawn(PROTOZERO_TASK_SITE("b"));
+  for (int i = 0; i < 1000; ++i) {
+    SwitchTask(a);
+    SwitchTask(b);
+    SwitchTask(a, PROTOZERO_TASK_SITE("place"));
+    SwitchTask(b, TaskResult::kDone);
+    SwitchTask(Task());
+  }
+  // The smallest of each kind: a slow machine takes more bytes for the time.
+  std::map<std::string, size_t> sizes;
+  for (const Step& step : Stop()) {
+    const size_t end = step.text.find_first_of("=");
+    size_t& size = sizes.emplace(step.text.substr(0, end), SIZE_MAX)
+                       .first->second;
+    // With the tag and the size of the packet.
+    size = std::min(size, step.size + 2);
+  }
+  EXPECT_EQ(sizes["run a"], 16u);
+  EXPECT_EQ(sizes["run b"], 16u);
+  EXPECT_EQ(sizes["run"], 14u);
+  EXPECT_EQ(sizes["run a waits"], 22u);
+  EXPECT_EQ(sizes["run b result"], 22u);
 }
 
 TEST_F(TaskTest, NothingIsWrittenToSessionsThatDoNotWantTasks) {
