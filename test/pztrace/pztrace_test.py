@@ -308,7 +308,8 @@ class RecordTest(PztraceTest):
         code, _, error = self.run_pztrace(*command)
         self.assertEqual(code, 1)
         self.assertIn(remedy, error)
-    self.assertEqual(self.run_pztrace('list', '--socket', self.folder / 'here')[0], 0)
+    self.assertEqual(
+        self.run_pztrace('list', '--socket', self.folder / 'here', '--', 'true')[0], 0)
     # Or no socket can be made in it.
     self.env['XDG_RUNTIME_DIR'] = str(self.folder / ('long' * 50))
     os.mkdir(self.env['XDG_RUNTIME_DIR'])
