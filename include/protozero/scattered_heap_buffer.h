@@ -224,8 +224,9 @@ class PROTOZERO_EXPORT ScatteredHeapBuffer
     if (size > bytes->capacity())
       bytes->reserve(internal::Larger(size, 2 * bytes->capacity()));
     ForEachSlice([bytes](SliceHeader* slice) {
-      using Byte = typename Bytes::value_type;
-      const Byte* const begin = reinterpret_cast<const Byte*>(slice->begin());
+      using Element = typename Bytes::value_type;
+      const auto* const begin =
+          reinterpret_cast<const Element*>(slice->begin());
       bytes->insert(bytes->end(), begin, begin + slice->used_bytes());
     });
   }

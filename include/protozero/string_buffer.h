@@ -127,8 +127,10 @@ class ContainerBuffered {
   RootMessage<T> message_;
 };
 
+// Messages that are appended to a string.
 template <typename T = Message>
 using StringBuffered = ContainerBuffered<T, std::string>;
+// Messages that are appended to a vector of bytes.
 template <typename T = Message>
 using VectorBuffered = ContainerBuffered<T, std::vector<uint8_t>>;
 

@@ -23,7 +23,7 @@ using protozero::ScopedFd;
 
 namespace {
 
-constexpr size_t kInputSize = size_t{64} << 10;
+constexpr size_t kCoreInputSize = size_t{64} << 10;
 // A process has fewer: see /proc/sys/vm/max_map_count.
 constexpr uint64_t kMaxSegments = 1 << 20;
 constexpr size_t kSegmentsAtOnce = 1024;
@@ -77,7 +77,7 @@ bool RawBytes::Open(ScopedFd fd, uint64_t size, std::string* error) {
     *error = "out of memory";
     return false;
   }
-  input_.resize(kInputSize);
+  input_.resize(kCoreInputSize);
   head_.resize(kHeadSize);
   // A shorter file has zeros behind it.
   DecompressNext(kHeadSize, head_.data());
@@ -100,7 +100,7 @@ bool RawBytes::Read(uint64_t offset, size_t size, uint8_t* data) {
   }
   if (offset < pos_ || offset > kMaxSize)
     return false;
-  std::vector<uint8_t> part(kInputSize);
+  std::vector<uint8_t> part(kCoreInputSize);
   while (pos_ < offset) {
     const size_t skipped =
         static_cast<size_t>(std::min<uint64_t>(part.size(), offset - pos_));

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -52,13 +53,21 @@ bool ReadAt(int fd, uint64_t offset, size_t size, void* data) {
   return true;
 }
 
+// Returns whether a process records to the file: it has a lock then.
+bool IsInUse(int fd) {
+  if (flock(fd, LOCK_SH | LOCK_NB) != 0)
+    return errno == EWOULDBLOCK;
+  flock(fd, LOCK_UN);
+  return false;
+}
+
 }  // namespace
 
 bool FlightInput::Open(const std::string& path) {
   const char* const name = program::DisplayName(path);
-  ScopedFd file(path == "-" ? dup(STDIN_FILENO)
-                            : open(path.c_str(),
-                                   O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  ScopedFd file(path == "-"
+                    ? dup(STDIN_FILENO)
+                    : open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat status;
   std::string error;
   if (file.is_valid() && fstat(file.get(), &status) == 0 &&
@@ -78,7 +87,22 @@ bool FlightInput::Open(const std::string& path) {
   return false;
 }
 
+bool FlightInput::LacksPrograms() const {
+  if (folder_.empty())
+    return false;
+  for (const std::string& name : protozero::FindFlightFiles(folder_)) {
+    const ScopedFd fd(open((folder_ + "/" + name).c_str(), kOpenFlags));
+    alignas(FlightHeader) uint8_t header[FlightHeader::kSize];
+    std::string error;
+    if (fd.is_valid() && ReadAt(fd.get(), 0, sizeof(header), header) &&
+        FlightReader::SizeOf(header, &error) != 0)
+      return false;
+  }
+  return true;
+}
+
 bool FlightInput::ReadFile(ScopedFd fd, uint64_t size, std::string* error) {
+  goes_on_ = IsInUse(fd.get());
   uint8_t begin[16] = {};
   ReadAt(fd.get(), 0, std::min<uint64_t>(size, sizeof(begin)), begin);
   if (folder_.empty() && CoreDump::IsOne({begin, sizeof(begin)}))
@@ -97,7 +121,7 @@ bool FlightInput::WriteTrace(const FlightReader::Write& write, bool goes_on) {
             : WriteFolder(write))) {
     return false;
   }
-  return reader.WriteEnd(Stats(), goes_on, write);
+  return reader.WriteEnd(Stats(), goes_on || goes_on_, write);
 }
 
 protozero::TraceStats FlightInput::Stats() const {
@@ -158,6 +182,7 @@ bool FlightInput::ReadProgram(const std::string& path,
     *error = kNoRecording;
     return false;
   }
+  goes_on_ |= IsInUse(fd.get());
   // A program that makes its file larger has no more of this one's memory.
   bool is_read = false;
   if (!protozero::RunsInMemory([&] {

@@ -31,10 +31,14 @@ class FlightInput {
   // Reads |path|; "-" is the standard input, which has to be a file, too.
   // Returns false, and has printed why, if there is no recording.
   bool Open(const std::string& path);
-  // Passes a trace of it to |write|. Returns false if that has, or if there is
-  // no memory. Prints which programs are missing because their files are
-  // damaged, and what a core dump that is cut lacks. REQUIRES: Open() has
-  // returned true; called once.
+  // Returns whether it is a folder in which no program has left a file that can
+  // be read.
+  bool LacksPrograms() const;
+  // Passes a trace of it to |write|; it ends now if |goes_on|, or if a program
+  // is still writing. Returns false if |write| has, or if there is no memory.
+  // Prints which programs are missing because their files are damaged, and what
+  // a core dump that is cut lacks. REQUIRES: Open() has returned true; called
+  // once.
   bool WriteTrace(const protozero::FlightReader::Write& write,
                   bool goes_on = false);
 
@@ -81,6 +85,8 @@ class FlightInput {
   std::unique_ptr<CoreDump> core_;
   protozero::ConstBytes next_in_core_{};
   uint32_t last_sequence_id_ = 0;
+  // True if a program still has one of the files.
+  bool goes_on_ = false;
   // The programs whose files cannot be read.
   uint64_t num_unreadable_ = 0;
   std::vector<Program> programs_;

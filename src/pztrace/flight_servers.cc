@@ -51,7 +51,7 @@ PacketLosses CountedLosses(const std::string& folder) {
 }
 
 // Returns a name of the process that the service knows; may be empty.
-std::string NameOf(int32_t pid, const protozero::TraceStats& stats) {
+std::string ProducerName(int32_t pid, const protozero::TraceStats& stats) {
   for (const protozero::TraceProducerStats& producer : stats.producers) {
     if (producer.pid == pid)
       return producer.name;
@@ -107,7 +107,7 @@ protozero::TraceStats FlightServers::FinalStats() const {
   protozero::TraceStats::SilentProducers silent;
   for (const auto& [pid, has] : has_written) {
     if (!has)
-      silent.Add(NameOf(pid, stats), pid);
+      silent.Add(ProducerName(pid, stats), pid);
   }
   // Files that have made room for others are gone.
   if (silent.number != has_written.size() || num_files != flights_->num_taken())

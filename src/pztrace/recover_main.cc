@@ -82,6 +82,12 @@ int RecoverMain(int argc, char** argv) {
   FlightInput input;
   if (!input.Open(file_name))
     return kFailure;
+  // An older trace is not replaced by an empty one.
+  if (input.LacksPrograms()) {
+    program::PrintError(kProgram, "%s: no program has left a recording",
+                        file_name.c_str());
+    return kFailure;
+  }
   TraceFile trace;
   if (!output.empty() && !(trace.Open(output) && trace.Begin()))
     return kFailure;

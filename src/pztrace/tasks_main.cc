@@ -426,6 +426,8 @@ int TasksMain(int argc, char** argv) {
   bool ok = true;
   bool has_trace = false;
   std::unique_ptr<TasksPrinter> printer;
+  for (const std::string& file : arguments.files)
+    program::NoteInput(file);
   for (const std::string& file : arguments.files) {
     TraceInput input;
     if (!input.Open(file, "tasks")) {

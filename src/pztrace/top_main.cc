@@ -111,6 +111,8 @@ int TopMain(int argc, char** argv) {
   std::vector<std::string> notes;
   bool ok = true;
   bool has_trace = false;
+  for (const std::string& file : files)
+    program::NoteInput(file);
   for (const std::string& file : files) {
     TraceInput input;
     if (!input.Open(file, "top")) {

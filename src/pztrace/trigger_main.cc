@@ -55,7 +55,8 @@ write a file, such as those of `pztrace record --on-trigger NAME`. It goes to
 all recordings of this user, and to the service that programs find.
 )",
       {{"NAME", "of the trigger", &trigger}},
-      R"(The exit code is 0 if a service was told, 1 if there is none.
+      R"(The exit code is 0 if all services were told, 1 if one does not answer or there
+is none.
 )"};
   if (const auto exit_code = program::Parse(command, argc, argv))
     return *exit_code;
@@ -63,10 +64,18 @@ all recordings of this user, and to the service that programs find.
   const std::string folder = RecorderFolder(&why);
   // Each is told once, however it is found.
   std::set<std::string> told;
+  bool all_answer = true;
   for (const pid_t pid : FindRecorders(folder)) {
     const std::string socket = AddressOf(folder, pid);
-    if (told.count(socket) == 0 && Activate(trigger, socket, &why))
+    if (told.count(socket) != 0)
+      continue;
+    if (Activate(trigger, socket, &why)) {
       told.insert(socket);
+    } else {
+      all_answer = false;
+      program::PrintError(kProgram, "process %d: %s", static_cast<int>(pid),
+                          why.c_str());
+    }
   }
   // A program finds the first of these that answers.
   std::string unused;
@@ -76,9 +85,9 @@ all recordings of this user, and to the service that programs find.
       break;
     }
   }
-  if (told.empty())
+  if (told.empty() && all_answer)
     program::PrintError(kProgram, "%s", why.c_str());
-  return told.empty() ? kFailure : kSuccess;
+  return told.empty() || !all_answer ? kFailure : kSuccess;
 }
 
 }  // namespace pztrace

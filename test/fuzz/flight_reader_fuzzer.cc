@@ -99,8 +99,8 @@ class Run {
       ++num_packets;
     }
     Check(decoder.status() == protozero::DecodeStatus::kOk, "a torn trace");
-    // Clocks and a marker, and clocks and statistics. A writer whose last packets
-    // are missing has an empty one, which says so.
+    // Clocks and a marker, and clocks and statistics. A writer whose last
+    // packets are missing has an empty one, which says so.
     const uint64_t expected = reader.stats().packets_read + 4;
     Check(num_packets >= expected &&
               num_packets <= expected + reader.stats().writers_seen,

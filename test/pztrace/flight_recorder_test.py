@@ -295,6 +295,17 @@ class FlightRecorderTest(PztraceTest):
     self.assertIn('%s: Too many levels of symbolic links\n' % second, error)
     self.assertEqual(self.lines(), {programs[0].pid: {'line of %d' % programs[0].pid}})
 
+  def test_nothing_recovered_replaces_nothing(self):
+    trace = self.folder / 'old.pftrace'
+    trace.write_bytes(b'old')
+    recorder = self.start_recorder()
+    recorder.terminate()
+    recorder.wait()
+    code, _, error = self.run_pztrace('recover', '-o', trace, self.flights)
+    self.assertEqual(code, 1, error)
+    self.assertIn('no program has left a recording', error)
+    self.assertEqual(trace.read_bytes(), b'old')
+
   def test_snapshot_and_statistics(self):
     recorder = self.start_recorder()
     program = self.start_program('server')

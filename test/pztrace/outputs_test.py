@@ -61,6 +61,14 @@ class OutputsTest(PztraceTest):
     self.refuse(PZTRACE, 'record', '--config', config, '-o', config, '--', 'true')
     self.assertEqual(config.read_text(), text)
 
+  def test_an_output_is_no_later_input(self):
+    other = self.folder / 'other'
+    shutil.copy(self.trace, other)
+    for command in 'top', 'tasks':
+      with self.subTest(command), open(self.trace, 'ab') as output:
+        self.refuse(PZTRACE, command, other, self.trace, stdout=output)
+        self.assertEqual(self.trace.read_bytes(), self.old)
+
   def test_the_standard_input_stays(self):
     for name in '-', '/dev/stdin', '/proc/self/fd/0':
       for command in 'html', 'cut':

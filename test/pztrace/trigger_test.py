@@ -6,6 +6,7 @@ the build directory, as pztrace_test.py does."""
 import json
 import os
 import re
+import signal
 import sys
 import time
 
@@ -115,6 +116,17 @@ class TriggerTest(PztraceTest):
     self.next_file(process)
     self.end(process)
     self.assertEqual(len([path for path in self.files.iterdir() if NAME.match(path.name)]), 1)
+
+  def test_a_recorder_that_does_not_answer_is_named(self):
+    process = self.start_tracer('--on-trigger', 'slow', '--before', '1h')
+    os.kill(process.pid, signal.SIGSTOP)
+    try:
+      code, _, error = self.run_pztrace('trigger', 'slow')
+    finally:
+      os.kill(process.pid, signal.SIGCONT)
+    self.assertEqual(code, 1)
+    self.assertIn('process %d: ' % process.pid, error)
+    self.end(process)
 
   def test_recordings_with_a_socket_of_their_own(self):
     for socket in self.folder / 'own', '@pztrace trigger test %d' % os.getpid():

@@ -319,6 +319,20 @@ TEST_F(FlightFolderTest, OnlyTheUserCanReadIt) {
   }
 }
 
+// Only what a recorder has made is removed, and all of it or nothing.
+TEST_F(FlightFolderTest, FilesOfTheUserStay) {
+  for (int i = 1; i <= 2; ++i)
+    Take(Open(1).get(), i);
+  const auto add = [this](const std::string& name) {
+    fclose(fopen((path_ + name).c_str(), "w"));
+  };
+  add(".last/spare-keys.txt");
+  EXPECT_NE(WhyNoFolder(), "");
+  EXPECT_EQ(Files(".last"), Names{"00000001-1000-1.flight"});
+  EXPECT_TRUE(Exists(".last/spare-keys.txt"));
+  EXPECT_EQ(Files(), Names{"00000001-1000-2.flight"});
+}
+
 // In a folder such as /tmp, others may have taken the names.
 TEST_F(FlightFolderTest, LinksLeadNowhere) {
   const std::string victim = MakeVictim();

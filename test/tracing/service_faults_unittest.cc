@@ -371,7 +371,7 @@ TEST_F(ServiceFaultsTest, EachCallFailsAndThoseThatFollow) {
 TEST(CopyFaultsTest, ACopyIsWholeOrThereIsNone) {
   constexpr uint32_t kCopiedPackets = 300;
   uint64_t num_whole = 0;
-  uint64_t num_none = 0;
+  [[maybe_unused]] uint64_t num_none = 0;
   bool has_failed = true;
   for (uint64_t first = 1; has_failed && !testing::Test::HasFailure();
        ++first) {

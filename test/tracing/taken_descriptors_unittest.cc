@@ -192,6 +192,24 @@ TEST(ScopedFdTest, WhatTheProgramHasTakenIsNotUsed) {
   }
 }
 
+// A program that has closed them still prints to them.
+TEST(ScopedFdTest, StandardStreamsAreLeftToTheProgram) {
+  const int input = dup(STDIN_FILENO);
+  close(STDIN_FILENO);
+  {
+    const ScopedFd fd = NewUnixSocket();
+    EXPECT_GT(fd.get(), STDERR_FILENO);
+    ScopedFd other;
+    other.Reset(open("/dev/null", O_RDONLY | O_CLOEXEC));
+    EXPECT_GT(other.get(), STDERR_FILENO);
+    EXPECT_LT(fcntl(STDIN_FILENO, F_GETFD), 0);
+  }
+  if (input >= 0) {
+    dup2(input, STDIN_FILENO);
+    close(input);
+  }
+}
+
 TEST(ScopedFdTest, WhereTheSystemCannotTellADescriptorIsTrusted) {
   const ScopedFd known = NewUnixSocket();
   const CallsFail fail("fstat", EPERM);

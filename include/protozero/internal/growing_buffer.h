@@ -85,7 +85,7 @@ class PROTOZERO_EXPORT GrowingBuffer final
 
   bool has_patches() const { return top_->count != 0 || has_failed_; }
   size_t UsedSize() const {
-    return begin_ + static_cast<size_t>(writer_->written() - written_before_);
+    return begin_ + ToSize(writer_->written() - written_before_);
   }
   ContiguousMemoryRange ChunkFrom(size_t used) {
     const ContiguousMemoryRange bytes = grow_(container_, used);

@@ -3,6 +3,7 @@
 #include "src/tracing/ipc/scoped_fd.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -36,6 +37,16 @@ bool FileIdentity::IsAt(int fd) const {
   return is_same;
 }
 
+int AboveStandardStreams(int fd) {
+  if (fd < 0 || fd > STDERR_FILENO)
+    return fd;
+  const int copy = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  const int error = errno;
+  close(fd);
+  errno = error;
+  return copy;
+}
+
 void ScopedFd::Reset(int fd) {
   const int error = errno;
   if (is_valid() && !is_lost()) {
@@ -43,8 +54,8 @@ void ScopedFd::Reset(int fd) {
     close(fd_);
   }
   errno = error;
-  fd_ = fd;
-  identity_ = FileIdentity(fd);
+  fd_ = AboveStandardStreams(fd);
+  identity_ = FileIdentity(fd_);
 }
 
 PROTOZERO_ABI_END

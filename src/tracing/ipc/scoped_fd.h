@@ -35,6 +35,12 @@ class FileIdentity {
   ino_t inode_ = 0;
 };
 
+// Returns |fd|, or in its place a copy above 2 if it is one of the numbers of
+// the standard streams: a program that has closed these, as daemons do, still
+// prints to them. Returns -1, and sets errno, if |fd| is -1 or there is no
+// copy.
+int AboveStandardStreams(int fd);
+
 // Owns a file descriptor, and closes it. If the program has closed or replaced
 // the descriptor, leaves alone what is there now.
 //
@@ -43,7 +49,7 @@ class FileIdentity {
 class ScopedFd {
  public:
   ScopedFd() = default;
-  explicit ScopedFd(int fd) : fd_(fd), identity_(fd) {}
+  explicit ScopedFd(int fd) : fd_(AboveStandardStreams(fd)), identity_(fd_) {}
   ScopedFd(ScopedFd&& other) noexcept
       : fd_(other.Release()), identity_(other.identity_) {}
   ScopedFd& operator=(ScopedFd&& other) noexcept {

@@ -54,7 +54,9 @@ bool IsOwnName(const std::string& name) {
   uint32_t uid;
   int32_t pid;
   return name == FlightFolder::kRecorderName ||
-         name.compare(0, strlen(kSparePrefix), kSparePrefix) == 0 ||
+         (name.compare(0, strlen(kSparePrefix), kSparePrefix) == 0 &&
+          name.find_first_not_of("0123456789", strlen(kSparePrefix)) ==
+              std::string::npos) ||
          ParseFlightName(name, &uid, &pid);
 }
 
@@ -73,10 +75,19 @@ ScopedFd LockRecorder(int folder) {
   return recorder;
 }
 
+// Returns whether a folder has anything but what FlightFolder makes.
+bool HasOthers(ScopedFd folder) {
+  bool has_others = false;
+  ForEachEntry(std::move(folder), [&has_others](const std::string& name) {
+    has_others |= name != "." && name != ".." && !IsOwnName(name);
+  });
+  return has_others;
+}
+
 // Removes a folder of this user, if there is one. Returns false, and sets
 // errno, on failure: EPERM if there is something of that name that is not this
-// user's folder, or the folder of a recorder that is running. If somebody has
-// put something else there, leaves that.
+// user's folder, or the folder of a recorder that is running; ENOTEMPTY, and
+// nothing is removed, if something else is in it.
 bool RemoveFlightFolder(int parent, const std::string& name) {
   ScopedFd folder = OpenFolderIn(parent, name);
   if (!folder.is_valid() && errno == ENOENT)
@@ -93,21 +104,16 @@ bool RemoveFlightFolder(int parent, const std::string& name) {
     errno = EPERM;
     return false;
   }
+  if (HasOthers(OpenFolderIn(parent, name))) {
+    errno = ENOTEMPTY;
+    return false;
+  }
   // The descriptor is open as long as names are visited.
   ForEachEntry(std::move(folder), [fd](const std::string& entry) {
     if (IsOwnName(entry))
       unlinkat(fd, entry.c_str(), 0);
   });
   return unlinkat(parent, name.c_str(), AT_REMOVEDIR) == 0;
-}
-
-// Returns whether a folder has anything but what FlightFolder makes.
-bool HasOthers(ScopedFd folder) {
-  bool has_others = false;
-  ForEachEntry(std::move(folder), [&has_others](const std::string& name) {
-    has_others |= name != "." && name != ".." && !IsOwnName(name);
-  });
-  return has_others;
 }
 
 bool IsEmptyFolder(ScopedFd folder) {
@@ -166,7 +172,7 @@ bool KeepLastFolder(int parent,
     if (RemoveFlightFolder(parent, last)) {
       if (renameat(parent, name.c_str(), parent, last.c_str()) == 0)
         return true;
-    } else if (errno != EPERM) {
+    } else if (errno != EPERM && errno != ENOTEMPTY) {
       return Fail(LastFlightName(path, i), error);
     }
   }

@@ -66,8 +66,10 @@ class LocalTrace::Impl final : private TracingService::Consumer {
   bool Stop() {
     const NoCancellation no_cancellation;
     std::lock_guard<std::mutex> stop_lock(stop_lock_);
-    if (!std::exchange(is_ended_, true))
+    if (!std::exchange(is_ended_, true)) {
       End();
+      output_.Unlock();
+    }
     std::lock_guard<std::mutex> lock(lock_);
     return error_.empty();
   }

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,24 +14,42 @@ namespace protozero {
 PROTOZERO_ABI_BEGIN
 
 TraceOutput::~TraceOutput() {
+  Unlock();
   if (is_opened_ && IsOwn())
     close(fd_);
 }
 
 bool TraceOutput::Open(const std::string& path) {
   // This does not wait for the reader of a FIFO.
-  fd_ = open(path.c_str(),
-             O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOCTTY | O_NONBLOCK,
-             0666);
+  fd_ = AboveStandardStreams(
+      open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK,
+           0666));
   struct stat status;
   if (fd_ < 0 || fstat(fd_, &status) != 0)
     return false;
   is_opened_ = true;
   identity_ = FileIdentity(fd_);
-  if (S_ISREG(status.st_mode))
+  if (S_ISREG(status.st_mode)) {
+    // Recordings that go on have locked theirs. Some file systems have no
+    // locks.
+    if (flock(fd_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+      is_opened_ = false;
+      close(fd_);
+      errno = EBUSY;
+      return false;
+    }
+    if (ftruncate(fd_, 0) != 0)
+      return false;
     position_ = 0;
+  }
   // A pipe may be full for a while.
   return fcntl(fd_, F_SETFL, O_WRONLY) == 0;
+}
+
+void TraceOutput::Unlock() {
+  // A child process may have the file open, too.
+  if (is_opened_ && IsOwn())
+    flock(fd_, LOCK_UN);
 }
 
 void TraceOutput::Use(int fd) {

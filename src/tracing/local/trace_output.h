@@ -25,9 +25,12 @@ class TraceOutput {
   TraceOutput(const TraceOutput&) = delete;
   TraceOutput& operator=(const TraceOutput&) = delete;
 
-  // Opens a file, which becomes empty. Returns false, and sets errno, on
-  // failure: ENXIO if it is a FIFO without a reader.
+  // Opens a file, which becomes empty, and locks it. Returns false, and sets
+  // errno, on failure: ENXIO if it is a FIFO without a reader, EBUSY if a
+  // recording that goes on has the file.
   bool Open(const std::string& path);
+  // Lets others have the file that Open() has locked.
+  void Unlock();
   // Takes a descriptor that stays the program's.
   void Use(int fd);
 

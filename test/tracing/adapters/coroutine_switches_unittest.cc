@@ -123,6 +123,32 @@ TEST(CoroutineSwitchesTest, AnAwaiterResumesItsCoroutineInPlace) {
       kSuspendedOnce);
 }
 
+// An awaiter that a list knows by its address, as the language lets it be.
+struct Listed {
+  explicit Listed(Listed** list) { *list = this; }
+  bool await_ready() const { return false; }
+  void await_suspend(std::coroutine_handle<> coroutine) { waiting = coroutine; }
+  void await_resume() const {}
+  std::coroutine_handle<> waiting;
+};
+
+template <typename Coroutine>
+Coroutine AwaitListed(Listed** list) {
+  co_await PROTOZERO_AWAIT("test", Listed(list));
+}
+
+TEST(CoroutineSwitchesTest, AnAwaiterIsNotCopied) {
+  protozero::test::StepRecording recording;
+  Listed* listed = nullptr;
+  const Lazy lazy = AwaitListed<Lazy>(&listed);
+  lazy.handle.resume();
+  EXPECT_EQ(listed->waiting, std::coroutine_handle<>(lazy.handle));
+  lazy.handle.resume();
+  EXPECT_TRUE(lazy.handle.done());
+  lazy.handle.destroy();
+  EXPECT_EQ(recording.Finish(), kSuspendedOnce);
+}
+
 TEST(CoroutineSwitchesTest, AnotherThreadGoesOn) {
   std::thread thread;
   EXPECT_EQ(StepsOf(AwaiterOfTest<void>{[&](auto coroutine) {

@@ -225,8 +225,8 @@ TEST_F(TaskTest, SizesOfSwitchesInAFile) {
   std::map<std::string, size_t> sizes;
   for (const Step& step : Stop()) {
     const size_t end = step.text.find_first_of("=");
-    size_t& size = sizes.emplace(step.text.substr(0, end), SIZE_MAX)
-                       .first->second;
+    size_t& size =
+        sizes.emplace(step.text.substr(0, end), SIZE_MAX).first->second;
     // With the tag and the size of the packet.
     size = std::min(size, step.size + 2);
   }

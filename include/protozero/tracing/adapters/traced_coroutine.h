@@ -68,9 +68,9 @@
 // yield_value() returns `await_transform(std::suspend_always())`, and a task
 // whose exception leaves it runs until the thread's next step.
 //
-// A frame grows by 8 bytes for the task, and by a pointer to the promise in
-// each awaiter. Clang keeps one of these pointers; gcc keeps all of them, and a
-// copy of each awaiter that is small. REQUIRES: C++20.
+// A frame grows by 8 bytes for the task, and by two pointers for each awaiter:
+// to it and to the promise. Clang keeps one pair of them; gcc keeps all of
+// them. REQUIRES: C++20.
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN
@@ -286,9 +286,11 @@ class TracedPromise {
   auto Trace(Awaitable&& awaitable) {
     using Found =
         decltype(internal::AwaiterOf(static_cast<Awaitable&&>(awaitable)));
-    // A copy of a small one takes less of the frame than a reference to it.
+    // Of an awaiter without state, a copy takes less of the frame than a
+    // reference. Others may have told somebody their address.
     using Value = std::remove_reference_t<Found>;
     using Awaiter = std::conditional_t<std::is_rvalue_reference_v<Found> &&
+                                           std::is_empty_v<Value> &&
                                            std::is_trivially_copyable_v<Value>,
                                        Value, Found>;
     return internal::TracedAwaiter<Site, Awaiter>(
