@@ -53,8 +53,9 @@ class LocalTrace {
 
   // The output of a trace, and its content.
   struct Options {
-    // The output: exactly one of these. A file is created, or made empty; it is
-    // an error if it is a FIFO that nothing reads. A descriptor is not closed.
+    // The output: exactly one of these. A file is created, or made empty, and
+    // locked until Stop(); it is an error if it is a FIFO that nothing reads, or
+    // the file of a recording that goes on. A descriptor is not closed.
     std::string path;
     int fd = -1;
     Sink sink;
