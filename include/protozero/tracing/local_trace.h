@@ -54,8 +54,8 @@ class LocalTrace {
   // The output of a trace, and its content.
   struct Options {
     // The output: exactly one of these. A file is created, or made empty, and
-    // locked until Stop(); it is an error if it is a FIFO that nothing reads, or
-    // the file of a recording that goes on. A descriptor is not closed.
+    // locked until Stop(); it is an error if it is a FIFO that nothing reads,
+    // or the file of a recording that goes on. A descriptor is not closed.
     std::string path;
     int fd = -1;
     Sink sink;
