@@ -286,7 +286,7 @@ class TracedPromise {
   auto Trace(Awaitable&& awaitable) {
     using Found =
         decltype(internal::AwaiterOf(static_cast<Awaitable&&>(awaitable)));
-    // Of an awaiter without state, a copy takes less of the frame than a
+    // A copy of an awaiter without state takes less of the frame than a
     // reference. Others may have told somebody their address.
     using Value = std::remove_reference_t<Found>;
     using Awaiter = std::conditional_t<std::is_rvalue_reference_v<Found> &&
