@@ -11,12 +11,15 @@
 
 #include <utility>
 
-#include "src/program/text.h"
+#include "src/pztrace/database_tables.h"
 #include "src/pztrace/output_file.h"
+#include "src/pztrace/stored_table.h"
 
 namespace pztrace {
 
 namespace {
+
+constexpr char kExtractArg[] = "extract_arg";
 
 struct CloseDatabase {
   void operator()(sqlite3* database) const { sqlite3_close(database); }
@@ -37,9 +40,10 @@ class InsertedRows : public table::RowWriter {
       : statement_(std::move(statement)), error_(error) {}
 
   void Text(std::string_view text) override {
-    if (!program::IsUtf8(text) || text.find('\0') != std::string_view::npos)
-      return Bind(WithoutNul(program::MadeUtf8(text)));
-    Bind(text);
+    if (IsWholeText(text))
+      Bind(text);
+    else
+      Bind(WholeText(text));
   }
   void Bytes(std::string_view bytes) override {
     Check(sqlite3_bind_blob64(statement_.get(), ++column_,
@@ -73,17 +77,6 @@ class InsertedRows : public table::RowWriter {
   void Flush() override {}
 
  private:
-  // SQLite's functions take a NUL for the end of a text.
-  static std::string WithoutNul(const std::string& text) {
-    std::string changed;
-    for (const char c : text) {
-      if (c == '\0')
-        changed += "\xef\xbf\xbd";
-      else
-        changed += c;
-    }
-    return changed;
-  }
   void Bind(std::string_view text) {
     Check(sqlite3_bind_text64(statement_.get(), ++column_,
                               text.empty() ? "" : text.data(), text.size(),
@@ -157,33 +150,6 @@ class SqliteRows : public FoundRows {
   std::string* const error_;
 };
 
-// Returns SQLITE_OK for what a query needs to read the database.
-int Authorize(void* is_refused,
-              int action,
-              const char* table,
-              const char* function,
-              const char*,
-              const char*) {
-  switch (action) {
-    case SQLITE_SELECT:
-    case SQLITE_READ:
-    case SQLITE_RECURSIVE:
-      return SQLITE_OK;
-    case SQLITE_FUNCTION:
-      if (strcmp(function, "load_extension") != 0)
-        return SQLITE_OK;
-      break;
-    case SQLITE_UPDATE:
-      // So SQLite declares the columns of json_each(). It lets no statement do
-      // this.
-      if (strcmp(table, "sqlite_master") == 0)
-        return SQLITE_OK;
-      break;
-  }
-  *static_cast<bool*>(is_refused) = true;
-  return SQLITE_DENY;
-}
-
 class SqliteDatabase : public Database {
  public:
   bool Open(const std::string& path, int flags) {
@@ -199,8 +165,33 @@ class SqliteDatabase : public Database {
                                                 nullptr, nullptr, nullptr));
   }
 
+  // Lets it have tables in memory.
+  bool MakeInMemory() {
+    is_in_memory_ = true;
+    return Open(":memory:", SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE) &&
+           Check(AddTraceModule(database_.get(), &tables_));
+  }
+
+  bool MakeTable(const std::string& name, const std::string& columns) override {
+    if (!is_in_memory_)
+      return Run(("CREATE TABLE " + name + "(" + columns + ")").c_str());
+    tables_[name] = std::make_unique<StoredTable>(columns, &texts_);
+    return Run(
+        ("CREATE VIRTUAL TABLE " + name + " USING trace(" + columns + ")")
+            .c_str());
+  }
+
+  bool Reads(const char* table) const override {
+    return !is_in_memory_ || tables_.at(table)->is_read();
+  }
+  bool Reads(const char* table, const char* column) const override {
+    return !is_in_memory_ || tables_.at(table)->Reads(column);
+  }
+
   std::unique_ptr<table::RowWriter> Insert(const char* table,
                                            size_t num_columns) override {
+    if (is_in_memory_)
+      return tables_.at(table)->Insert();
     std::string text = std::string("INSERT INTO ") + table + " VALUES(?";
     for (size_t i = 1; i < num_columns; ++i)
       text += ",?";
@@ -208,11 +199,30 @@ class SqliteDatabase : public Database {
                                           &error_);
   }
 
+  void FinishRows() override {
+    for (const auto& [name, table] : tables_)
+      table->Finish();
+  }
+  void RemoveReferences(const char* table, const char* column) override {
+    if (is_in_memory_)
+      return tables_.at(table)->RemoveReferences(column);
+    const std::string name = table;
+    Run(("UPDATE " + name + " SET " + column + " = NULL WHERE " + column +
+         " NOT IN (SELECT id FROM " + name + ")")
+            .c_str());
+  }
+
   std::unique_ptr<FoundRows> Find(const std::string& query) override;
 
   const std::string& error() const override { return error_; }
 
  private:
+  static int Authorize(void* self,
+                       int action,
+                       const char* table,
+                       const char* function,
+                       const char*,
+                       const char*);
   static void ExtractArg(sqlite3_context* context,
                          int,
                          sqlite3_value** arguments);
@@ -230,12 +240,54 @@ class SqliteDatabase : public Database {
     return Statement(statement);
   }
   bool Restrict();
+  void PrepareExtractArg();
 
+  // A database in memory has these tables; a file has its own.
+  StoredTexts texts_;
+  StoredTables tables_;
+  bool is_in_memory_ = false;
   ScopedDatabase database_;
   Statement find_arg_;
   bool is_refused_ = false;
+  bool extracts_args_ = false;
   std::string error_;
 };
+
+// Returns SQLITE_OK for what a query needs to read the database.
+int SqliteDatabase::Authorize(void* database,
+                              int action,
+                              const char* table,
+                              const char* function,
+                              const char*,
+                              const char*) {
+  auto* const self = static_cast<SqliteDatabase*>(database);
+  switch (action) {
+    case SQLITE_SELECT:
+    case SQLITE_READ:
+    case SQLITE_RECURSIVE:
+      return SQLITE_OK;
+    case SQLITE_FUNCTION:
+      if (strcmp(function, kExtractArg) == 0)
+        self->extracts_args_ = true;
+      if (strcmp(function, "load_extension") != 0)
+        return SQLITE_OK;
+      break;
+    case SQLITE_UPDATE:
+      // So SQLite declares the columns of json_each(). It lets no statement do
+      // this.
+      if (strcmp(table, "sqlite_master") == 0)
+        return SQLITE_OK;
+      break;
+  }
+  self->is_refused_ = true;
+  return SQLITE_DENY;
+}
+
+void SqliteDatabase::PrepareExtractArg() {
+  find_arg_ = Prepare(
+      "SELECT coalesce(int_value, real_value, string_value) FROM args "
+      "WHERE arg_set_id = ?1 AND key = ?2");
+}
 
 // Implements extract_arg(arg_set_id, key), which Perfetto's trace processor
 // has, too.
@@ -243,11 +295,8 @@ void SqliteDatabase::ExtractArg(sqlite3_context* context,
                                 int,
                                 sqlite3_value** arguments) {
   auto* const self = static_cast<SqliteDatabase*>(sqlite3_user_data(context));
-  if (!self->find_arg_) {
-    self->find_arg_ = self->Prepare(
-        "SELECT coalesce(int_value, real_value, string_value) FROM args "
-        "WHERE arg_set_id = ?1 AND key = ?2");
-  }
+  if (!self->find_arg_)
+    self->PrepareExtractArg();
   sqlite3_stmt* const find = self->find_arg_.get();
   if (find == nullptr)
     return sqlite3_result_error(context, self->error_.c_str(), -1);
@@ -265,11 +314,10 @@ bool SqliteDatabase::Restrict() {
   return Run("PRAGMA temp_store = MEMORY") &&
          Check(sqlite3_db_config(database_.get(),
                                  SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr)) &&
-         Check(sqlite3_create_function_v2(database_.get(), "extract_arg", 2,
+         Check(sqlite3_create_function_v2(database_.get(), kExtractArg, 2,
                                           SQLITE_UTF8, this, ExtractArg,
                                           nullptr, nullptr, nullptr)) &&
-         Check(
-             sqlite3_set_authorizer(database_.get(), Authorize, &is_refused_));
+         Check(sqlite3_set_authorizer(database_.get(), Authorize, this));
 }
 
 std::unique_ptr<FoundRows> SqliteDatabase::Find(const std::string& query) {
@@ -277,13 +325,19 @@ std::unique_ptr<FoundRows> SqliteDatabase::Find(const std::string& query) {
     return nullptr;
   const char* rest = nullptr;
   Statement statement = Prepare(query.c_str(), &rest);
-  // VACUUM INTO is refused only when it runs.
-  if (is_refused_ || (statement && !sqlite3_stmt_readonly(statement.get())))
+  // VACUUM INTO is refused only when it runs, and REINDEX only if there is an
+  // index.
+  if (is_refused_ ||
+      (statement && (!sqlite3_stmt_readonly(statement.get()) ||
+                     sqlite3_column_count(statement.get()) == 0)))
     error_ = "a query can only read this database: SELECT, WITH or VALUES";
   else if (error_.empty() && !statement)
     error_ = "the query is empty";
   else if (error_.empty() && Prepare(rest) != nullptr)
     error_ = "only one query can be asked";
+  // The tables have to know what it reads before they are filled.
+  if (error_.empty() && is_in_memory_ && extracts_args_)
+    PrepareExtractArg();
   if (!error_.empty())
     return nullptr;
   return std::make_unique<SqliteRows>(std::move(statement), &error_);
@@ -326,9 +380,9 @@ std::string FileName(const std::string& path) {
 
 std::unique_ptr<Database> Database::Create(const std::string& path,
                                            std::string* why) {
-  if (!path.empty() && !EmptyFile(path, why))
+  if (!EmptyFile(path, why))
     return nullptr;
-  auto database = OpenDatabase(path.empty() ? ":memory:" : FileName(path),
+  auto database = OpenDatabase(FileName(path),
                                SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, why);
   // A file that is not complete is of no use, so it needs no journal.
   if (database && !database->Run("PRAGMA journal_mode = OFF;"
@@ -339,6 +393,14 @@ std::unique_ptr<Database> Database::Create(const std::string& path,
     return nullptr;
   }
   return database;
+}
+
+std::unique_ptr<Database> Database::CreateInMemory(std::string* why) {
+  auto database = std::make_unique<SqliteDatabase>();
+  if (database->MakeInMemory())
+    return database;
+  *why = database->error();
+  return nullptr;
 }
 
 std::unique_ptr<Database> Database::Open(const std::string& path,

@@ -18,6 +18,11 @@ std::unique_ptr<Database> Database::Create(const std::string&,
   return nullptr;
 }
 
+std::unique_ptr<Database> Database::CreateInMemory(std::string* why) {
+  *why = kNoSqlite;
+  return nullptr;
+}
+
 std::unique_ptr<Database> Database::Open(const std::string&, std::string* why) {
   *why = kNoSqlite;
   return nullptr;

@@ -203,12 +203,6 @@ void WriteTable(std::vector<FoundColumn> columns,
   }
 }
 
-bool Fail(const std::string& file, const std::string& why) {
-  program::PrintError(kProgram, "%s: %s", program::DisplayName(file),
-                      why.c_str());
-  return false;
-}
-
 // Returns whether |path| is a file that begins as SQLite's do. Reads nothing of
 // a pipe, which would be missing in the trace.
 bool IsDatabase(const std::string& path) {
@@ -224,25 +218,26 @@ bool IsDatabase(const std::string& path) {
          std::string_view(bytes, sizeof(bytes)) == kBeginning;
 }
 
-// Returns the database in |file|, or one in memory of the trace in it. Null,
-// and has printed why, if there is none. Sets |is_whole| to false, and has
-// printed why, if it is not all of the trace.
-std::unique_ptr<Database> DatabaseOf(const std::string& file, bool* is_whole) {
+// Returns the database in |file|, or one in memory for the trace in it, which
+// |input| has then. Null, and has printed why, if there is none.
+std::unique_ptr<Database> DatabaseOf(const std::string& file,
+                                     std::optional<TraceInput>* input) {
   std::string why;
   if (IsDatabase(file)) {
     auto database = Database::Open(file, &why);
-    if (!database)
-      Fail(file, why);
+    if (!database) {
+      program::PrintError(kProgram, "%s: %s", program::DisplayName(file),
+                          why.c_str());
+    }
     return database;
   }
-  auto database = Database::Create("", &why);
-  TraceInput input;
-  if (!database)
-    program::PrintError(kProgram, "%s", why.c_str());
-  if (!database || !input.Open(file, "sql"))
+  auto database = Database::CreateInMemory(&why);
+  if (!database || !MakeTraceTables(database.get())) {
+    program::PrintError(kProgram, "%s",
+                        (database ? database->error() : why).c_str());
     return nullptr;
-  *is_whole = WriteTraceDatabase(file, &input, database.get());
-  return database->error().empty() ? std::move(database) : nullptr;
+  }
+  return input->emplace().Open(file, "sql") ? std::move(database) : nullptr;
 }
 
 }  // namespace
@@ -279,11 +274,13 @@ args and so on. "select sql from sqlite_schema" prints them all.
   const std::string problem = OutputProblem({file}, "-");
   if (!problem.empty())
     return WrongUsage(command, problem);
-  bool is_whole = true;
-  const auto database = DatabaseOf(file, &is_whole);
+  std::optional<TraceInput> input;
+  const auto database = DatabaseOf(file, &input);
   if (!database)
     return kFailure;
   const auto rows = database->Find(query);
+  const bool is_whole =
+      !rows || !input || FillTraceTables(file, &*input, database.get());
   if (rows && format)
     WriteTable(ColumnsOf(*rows), *format, rows.get());
   else if (rows)

@@ -34,14 +34,36 @@ namespace {
 
 using table::RowWriter;
 
-// The tables, and views of them, with the names of Perfetto's trace processor.
-// The columns of "task" are those of TaskColumns().
-constexpr char kTables[] = R"(
-CREATE TABLE process(upid INTEGER PRIMARY KEY, pid INTEGER, name TEXT);
-CREATE TABLE thread(utid INTEGER PRIMARY KEY, tid INTEGER, name TEXT,
-  upid INTEGER, is_main_thread INTEGER);
-CREATE TABLE track(id INTEGER PRIMARY KEY, name TEXT, parent_id INTEGER,
-  utid INTEGER, upid INTEGER, is_counter INTEGER, unit TEXT);
+// The tables, with the names of Perfetto's trace processor. The columns of
+// "task" are those of TaskColumns().
+constexpr struct {
+  const char* name;
+  const char* columns;
+} kTables[] = {
+    {"process", "upid INTEGER PRIMARY KEY, pid INTEGER, name TEXT"},
+    {"thread",
+     "utid INTEGER PRIMARY KEY, tid INTEGER, name TEXT, upid INTEGER, "
+     "is_main_thread INTEGER"},
+    {"track",
+     "id INTEGER PRIMARY KEY, name TEXT, parent_id INTEGER, utid INTEGER, "
+     "upid INTEGER, is_counter INTEGER, unit TEXT"},
+    {"slice",
+     "id INTEGER PRIMARY KEY, ts INTEGER, time INTEGER, dur INTEGER, "
+     "self INTEGER, track_id INTEGER, category TEXT, name TEXT, "
+     "depth INTEGER, parent_id INTEGER, arg_set_id INTEGER"},
+    {"counter",
+     "id INTEGER PRIMARY KEY, ts INTEGER, time INTEGER, track_id INTEGER, "
+     "value REAL"},
+    {"flow",
+     "id INTEGER PRIMARY KEY, slice_out INTEGER, slice_in INTEGER, "
+     "trace_id INTEGER"},
+    {"loss",
+     "reason TEXT, packets INTEGER, places INTEGER, upid INTEGER, "
+     "utid INTEGER"},
+    {"args", ArgRows::kColumns},
+};
+
+constexpr char kViews[] = R"(
 CREATE VIEW thread_track AS SELECT id, name, parent_id, utid
   FROM track WHERE utid IS NOT NULL AND NOT is_counter;
 CREATE VIEW process_track AS SELECT id, name, parent_id, upid
@@ -52,22 +74,13 @@ CREATE VIEW thread_counter_track AS SELECT id, name, parent_id, unit, utid
   FROM track WHERE utid IS NOT NULL AND is_counter;
 CREATE VIEW process_counter_track AS SELECT id, name, parent_id, unit, upid
   FROM track WHERE utid IS NULL AND upid IS NOT NULL AND is_counter;
-CREATE TABLE slice(id INTEGER PRIMARY KEY, ts INTEGER, time INTEGER,
-  dur INTEGER, self INTEGER, track_id INTEGER, category TEXT, name TEXT,
-  depth INTEGER, parent_id INTEGER, arg_set_id INTEGER);
 CREATE VIEW instant AS SELECT id, ts, time, track_id, category, name, arg_set_id
   FROM slice WHERE depth IS NULL;
-CREATE TABLE counter(id INTEGER PRIMARY KEY, ts INTEGER, time INTEGER,
-  track_id INTEGER, value REAL);
-CREATE TABLE flow(id INTEGER PRIMARY KEY, slice_out INTEGER, slice_in INTEGER,
-  trace_id INTEGER);
-CREATE TABLE loss(reason TEXT, packets INTEGER, places INTEGER, upid INTEGER,
-  utid INTEGER);
 )";
 
-// Returns the statement that makes a table whose |columns| have these types.
-std::string TaskTable() {
-  std::string text = "CREATE TABLE task(upid INTEGER";
+// Returns the columns of a row for each task.
+std::string TaskTableColumns() {
+  std::string text = "upid INTEGER";
   for (const table::Column& column : TaskColumns()) {
     using Type = table::Column::Type;
     text +=
@@ -75,7 +88,7 @@ std::string TaskTable() {
         (column.type == Type::kText || column.type == Type::kJson ? " TEXT"
                                                                   : " INTEGER");
   }
-  return text + ")";
+  return text;
 }
 
 void TextOrNull(std::string_view text, RowWriter* rows) {
@@ -183,15 +196,15 @@ class TraceDatabase {
     const bool is_whole =
         ReadTimeline(file_name, input, &reader_, /*reads_ahead=*/true);
     WriteFlows();
+    // All queries have the same ids of processes, so these are found whether
+    // one needs them or not.
+    WriteTracks();
     WriteTasks();
     WriteLosses();
-    WriteTracks();
     threads_.Write(Insert("process", 3).get(), Insert("thread", 5).get());
-    if (reader_.lost_ends() != 0) {
-      database_->Run(
-          "UPDATE slice SET parent_id = NULL "
-          "WHERE parent_id NOT IN (SELECT id FROM slice)");
-    }
+    database_->FinishRows();
+    if (reader_.lost_ends() != 0)
+      database_->RemoveReferences("slice", "parent_id");
     PrintOmissions(reader_, stderr);
     return is_whole;
   }
@@ -203,7 +216,8 @@ class TraceDatabase {
 
   TimelineReader::Callbacks MakeCallbacks() {
     TimelineReader::Callbacks callbacks;
-    callbacks.reads_details = true;
+    callbacks.reads_details =
+        reads_args_ || reads_flows_ || database_->Reads("slice", "arg_set_id");
     callbacks.on_slice = [this](const Slice& slice) {
       AddSlice(slice, /*is_open=*/false);
     };
@@ -214,15 +228,13 @@ class TraceDatabase {
       AddInstant(instant);
     };
     callbacks.on_counter = [this](const CounterValue& value) {
-      counters_->Number(++num_counters_);
-      WriteTime(value.time_ns, counters_.get());
-      counters_->Number(TrackIdOf(value.track));
-      counters_->Number(value.value);
-      counters_->EndRow();
+      AddCounterValue(value);
     };
-    callbacks.on_task_step = [this](const protozero::TaskStep& step) {
-      tasks_.Add(step);
-    };
+    if (database_->Reads("task")) {
+      callbacks.on_task_step = [this](const protozero::TaskStep& step) {
+        tasks_.Add(step);
+      };
+    }
     return callbacks;
   }
 
@@ -234,34 +246,53 @@ class TraceDatabase {
 
   void AddSlice(const Slice& slice, bool is_open) {
     const int64_t id = SliceId(slice.number);
-    slices_->Number(id);
-    WriteTime(slice.begin_ns, slices_.get());
-    if (is_open) {
-      slices_->Number(int64_t{-1});
-      slices_->Null();
-    } else {
-      slices_->Number(slice.duration_ns);
-      slices_->Number(slice.self_ns);
+    const int64_t track_id = TrackIdOf(slice.track);
+    if (reads_slices_) {
+      slices_->Number(id);
+      WriteTime(slice.begin_ns, slices_.get());
+      if (is_open) {
+        slices_->Number(int64_t{-1});
+        slices_->Null();
+      } else {
+        slices_->Number(slice.duration_ns);
+        slices_->Number(slice.self_ns);
+      }
+      WriteText(track_id, *slice.text);
+      slices_->Number(uint64_t{slice.depth});
+      if (slice.depth == 0)
+        slices_->Null();
+      else
+        slices_->Number(SliceId(slice.parent));
+      EndRow(id, *slice.details);
     }
-    WriteText(slice.track, *slice.text);
-    slices_->Number(uint64_t{slice.depth});
-    if (slice.depth == 0)
-      slices_->Null();
-    else
-      slices_->Number(SliceId(slice.parent));
     WriteDetails(id, slice.begin_ns, *slice.details);
   }
 
   void AddInstant(const Instant& instant) {
     const int64_t id = 2 * num_instants_++ + 1;
-    slices_->Number(id);
-    WriteTime(instant.time_ns, slices_.get());
-    slices_->Number(int64_t{0});
-    slices_->Null();
-    WriteText(instant.track, *instant.text);
-    slices_->Null();
-    slices_->Null();
+    const int64_t track_id = TrackIdOf(instant.track);
+    if (reads_slices_) {
+      slices_->Number(id);
+      WriteTime(instant.time_ns, slices_.get());
+      slices_->Number(int64_t{0});
+      slices_->Null();
+      WriteText(track_id, *instant.text);
+      slices_->Null();
+      slices_->Null();
+      EndRow(id, *instant.details);
+    }
     WriteDetails(id, instant.time_ns, *instant.details);
+  }
+
+  void AddCounterValue(const CounterValue& value) {
+    const int64_t track_id = TrackIdOf(value.track);
+    if (!reads_counters_)
+      return;
+    counters_->Number(++num_counters_);
+    WriteTime(value.time_ns, counters_.get());
+    counters_->Number(track_id);
+    counters_->Number(value.value);
+    counters_->EndRow();
   }
 
   void WriteTime(uint64_t time_ns, RowWriter* rows) {
@@ -269,21 +300,24 @@ class TraceDatabase {
     rows->Number(reader_.RealtimeOf(time_ns));
   }
 
-  void WriteText(uint64_t track, const EventText& text) {
-    slices_->Number(TrackIdOf(track));
+  void WriteText(int64_t track_id, const EventText& text) {
+    slices_->Number(track_id);
     TextOrNull(text.category, slices_.get());
     TextOrNull(text.name, slices_.get());
   }
 
-  void WriteDetails(int64_t id, uint64_t time_ns, const EventDetails& details) {
+  void EndRow(int64_t id, const EventDetails& details) {
     if (details.args.empty())
       slices_->Null();
     else
       slices_->Number(id);
     slices_->EndRow();
-    if (!details.args.empty())
+  }
+
+  void WriteDetails(int64_t id, uint64_t time_ns, const EventDetails& details) {
+    if (reads_args_ && !details.args.empty())
       args_.Add(id, details.args);
-    if (details.flows.empty())
+    if (!reads_flows_ || details.flows.empty())
       return;
     const std::vector<uint64_t> ended = NumbersOf(details.ended_flows);
     for (const uint64_t flow : NumbersOf(details.flows)) {
@@ -292,6 +326,8 @@ class TraceDatabase {
     }
   }
 
+  // Numbers the tracks of all events, so that queries for different tables have
+  // the same numbers.
   int64_t TrackIdOf(uint64_t track) {
     if (track_ids_.empty() || track != last_track_) {
       const auto [it, is_new] = track_ids_.emplace(track, track_ids_.size());
@@ -324,6 +360,8 @@ class TraceDatabase {
   }
 
   void WriteTasks() {
+    if (!database_->Reads("task"))
+      return;
     const auto rows = Insert("task", TaskColumns().size() + 1);
     tasks_.Finish(reader_.end_ns());
     pztrace::WriteTasks(
@@ -386,6 +424,10 @@ class TraceDatabase {
   }
 
   Database* const database_;
+  const bool reads_slices_ = database_->Reads("slice");
+  const bool reads_counters_ = database_->Reads("counter");
+  const bool reads_args_ = database_->Reads("args");
+  const bool reads_flows_ = database_->Reads("flow");
   const std::unique_ptr<RowWriter> slices_ = Insert("slice", 11);
   const std::unique_ptr<RowWriter> counters_ = Insert("counter", 5);
   const std::unique_ptr<RowWriter> arg_rows_ =
@@ -406,21 +448,17 @@ class TraceDatabase {
 
 }  // namespace
 
-bool WriteTraceDatabase(const std::string& file_name,
-                        TraceInput* input,
-                        Database* database) {
-  database->Run("BEGIN");
-  database->Run(kTables);
-  database->Run(TaskTable().c_str());
-  database->Run(
-      (std::string("CREATE TABLE args(") + ArgRows::kColumns + ")").c_str());
-  const bool is_whole = TraceDatabase(database).Write(file_name, input);
-  database->Run("CREATE INDEX args_of_set ON args(arg_set_id)");
-  database->Run("COMMIT");
-  if (database->error().empty())
-    return is_whole;
-  program::PrintError(kProgram, "%s", database->error().c_str());
-  return false;
+bool MakeTraceTables(Database* database) {
+  for (const auto& table : kTables)
+    database->MakeTable(table.name, table.columns);
+  database->MakeTable("task", TaskTableColumns());
+  return database->Run(kViews);
+}
+
+bool FillTraceTables(const std::string& file_name,
+                     TraceInput* input,
+                     Database* database) {
+  return TraceDatabase(database).Write(file_name, input);
 }
 
 bool MakeTraceDatabase(const std::string& file_name,
@@ -432,13 +470,17 @@ bool MakeTraceDatabase(const std::string& file_name,
     program::PrintError(kProgram, "%s: %s", path.c_str(), why.c_str());
     return false;
   }
-  const bool is_whole = WriteTraceDatabase(file_name, input, database.get());
-  const bool is_written = database->error().empty();
+  database->Run("BEGIN");
+  MakeTraceTables(database.get());
+  const bool is_whole = FillTraceTables(file_name, input, database.get());
+  database->Run("CREATE INDEX args_of_set ON args(arg_set_id)");
+  if (database->Run("COMMIT"))
+    return is_whole;
+  program::PrintError(kProgram, "%s", database->error().c_str());
   database.reset();
   // Half a database cannot be read.
-  if (!is_written)
-    unlink(path.c_str());
-  return is_whole;
+  unlink(path.c_str());
+  return false;
 }
 
 }  // namespace pztrace

@@ -10,15 +10,20 @@
 
 namespace pztrace {
 
-// Writes the whole |input|, which is called |file_name|, to tables of an empty
-// |database|. docs/sql.md describes them. Returns false, and has printed why,
-// if the trace is damaged, or the database takes no more.
-bool WriteTraceDatabase(const std::string& file_name,
-                        TraceInput* input,
-                        Database* database);
+// Makes the tables of a trace in an empty |database|. docs/sql.md describes
+// them. Returns false if the database has failed.
+bool MakeTraceTables(Database* database);
 
-// Does the same with the file |path|, which it makes or replaces. If that does
-// not work, there is no such file.
+// Writes the whole |input|, which is called |file_name|, to these tables, as
+// far as something reads them. Returns false, and has printed why, if the trace
+// is damaged.
+bool FillTraceTables(const std::string& file_name,
+                     TraceInput* input,
+                     Database* database);
+
+// Makes a database of the whole |input| in the file |path|, which may be there.
+// Returns false, and has printed why, if the trace is damaged, or the database
+// takes no more: then there is no such file.
 bool MakeTraceDatabase(const std::string& file_name,
                        TraceInput* input,
                        const std::string& path);
