@@ -3,9 +3,11 @@
 #include "src/pztrace/database_tables.h"
 
 #include <sqlite3.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace pztrace {
@@ -19,10 +21,11 @@ using Type = StoredTable::Column::Type;
 constexpr int kAllRows = 0;
 constexpr int kFirstColumn = 1;
 
-// SQLite's guess of the rows of a table without statistics, and of those that
-// an index finds.
+// Guesses of the rows of a table, as SQLite's own, and of those that have a
+// certain number or text: numbers are mostly ids, and texts names.
 constexpr int kRows = 1 << 20;
-constexpr int kFoundRows = 20;
+constexpr int kRowsOfNumber = 4;
+constexpr int kRowsOfText = kRows / 4;
 
 struct TraceTable : sqlite3_vtab {
   explicit TraceTable(StoredTable* table) : sqlite3_vtab(), stored(table) {}
@@ -82,6 +85,37 @@ bool CanFind(StoredTable* stored, sqlite3_index_info* index, int constraint) {
           strcmp(sqlite3_vtab_collation(index, constraint), "BINARY") == 0);
 }
 
+// Lets the rows have the order that |index| wants, and returns whether it can.
+// SQLite's own sort takes much longer, and is needed even to group rows.
+bool SetOrder(StoredTable* stored, sqlite3_index_info* index) {
+  std::string order;
+  for (int i = 0; i < index->nOrderBy; ++i) {
+    const auto& wanted = index->aOrderBy[i];
+    if (wanted.iColumn < 0 ||
+        stored->columns()[static_cast<size_t>(wanted.iColumn)].type ==
+            Type::kReal) {
+      return false;
+    }
+    order +=
+        (wanted.desc ? "-" : "") + std::to_string(wanted.iColumn + 1) + ' ';
+  }
+  index->idxStr = sqlite3_mprintf("%s", order.c_str());
+  index->needToFreeIdxStr = 1;
+  return index->idxStr != nullptr;
+}
+
+// Returns the order in the text that SetOrder() has made.
+StoredTable::Order OrderOf(const char* text) {
+  StoredTable::Order order;
+  char* end = nullptr;
+  for (long column = strtol(text, &end, 10); end != text;
+       column = strtol(text, &end, 10)) {
+    order.push_back(static_cast<int>(column));
+    text = end;
+  }
+  return order;
+}
+
 // Notes the columns that the query reads, for SQLite asks this as it prepares
 // it. Chooses the column to find rows by: the key, or one of numbers rather
 // than one of texts.
@@ -106,16 +140,20 @@ int BestIndex(sqlite3_vtab* table, sqlite3_index_info* index) {
   index->idxNum = kAllRows;
   index->estimatedRows = kRows;
   index->estimatedCost = kRows;
-  index->orderByConsumed = index->nOrderBy == 1 && stored->has_key() &&
+  const bool is_in_order = index->nOrderBy == 1 && stored->has_key() &&
                            index->aOrderBy[0].iColumn == 0 &&
                            !index->aOrderBy[0].desc;
+  index->orderByConsumed = is_in_order || (best < 0 && index->nOrderBy != 0 &&
+                                           SetOrder(stored, index));
   if (best < 0)
     return SQLITE_OK;
   const int column = index->aConstraint[best].iColumn;
   const bool is_key = rank(column) == 2;
   index->idxNum = kFirstColumn + column;
   index->aConstraintUsage[best].argvIndex = 1;
-  index->estimatedRows = is_key ? 1 : kFoundRows;
+  index->estimatedRows = is_key              ? 1
+                         : rank(column) == 1 ? kRowsOfNumber
+                                             : kRowsOfText;
   index->estimatedCost = static_cast<double>(2 * index->estimatedRows);
   if (is_key)
     index->idxFlags = SQLITE_INDEX_SCAN_UNIQUE;
@@ -155,11 +193,13 @@ void Find(size_t column, sqlite3_value* value, TraceCursor* cursor) {
 
 int Filter(sqlite3_vtab_cursor* cursor,
            int plan,
-           const char*,
+           const char* order,
            int,
            sqlite3_value** values) {
   TraceCursor& rows = CursorOf(cursor);
-  if (plan == kAllRows)
+  if (plan == kAllRows && order != nullptr)
+    rows.rows.GoToAllBy(OrderOf(order));
+  else if (plan == kAllRows)
     rows.rows.GoToAll();
   else
     Find(static_cast<size_t>(plan - kFirstColumn), values[0], &rows);

@@ -2,6 +2,7 @@
 
 #include "src/pztrace/stored_table.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include <algorithm>
@@ -30,6 +31,21 @@ uint32_t BitsOf(uint64_t number) {
 
 uint64_t MaskOf(uint32_t bits) {
   return bits == 0 ? 0 : ~uint64_t{0} >> (64 - bits);
+}
+
+// Sorts |rows| by 16 bits of their ranks. Equal ones keep their order.
+void SortByBits(const std::vector<uint64_t>& ranks,
+                uint32_t shift,
+                std::vector<uint32_t>* rows) {
+  constexpr size_t kMask = 0xffff;
+  std::vector<uint32_t> begins(kMask + 2);
+  for (const uint32_t row : *rows)
+    ++begins[(ranks[row] >> shift & kMask) + 1];
+  std::partial_sum(begins.begin(), begins.end(), begins.begin());
+  std::vector<uint32_t> sorted(rows->size());
+  for (const uint32_t row : *rows)
+    sorted[begins[ranks[row] >> shift & kMask]++] = row;
+  rows->swap(sorted);
 }
 
 }  // namespace
@@ -68,6 +84,17 @@ std::optional<uint32_t> StoredTexts::Find(std::string_view text) const {
   if (places_[place] == 0)
     return std::nullopt;
   return places_[place] - 1;
+}
+
+std::vector<uint32_t> StoredTexts::Ranks() const {
+  std::vector<uint32_t> order(texts_.size());
+  std::iota(order.begin(), order.end(), 0u);
+  std::sort(order.begin(), order.end(),
+            [this](uint32_t a, uint32_t b) { return Get(a) < Get(b); });
+  std::vector<uint32_t> ranks(order.size());
+  for (uint32_t i = 0; i < order.size(); ++i)
+    ranks[order[i]] = i;
+  return ranks;
 }
 
 size_t StoredTexts::PlaceOf(std::string_view text, size_t hash) const {
@@ -294,8 +321,54 @@ void StoredTable::RemoveReferences(std::string_view column) {
   read->numbers = std::move(changed);
 }
 
-void StoredRows::GoToAll() {
+void StoredTable::SortBy(const Column& column,
+                         bool is_descending,
+                         std::vector<uint32_t>* rows) const {
+  const bool is_text = column.type == Column::Type::kText;
+  const std::vector<uint32_t> texts =
+      is_text ? texts_->Ranks() : std::vector<uint32_t>();
+  const auto is_null = [&column](uint32_t row) {
+    return !column.numbers.Get(row);
+  };
+  std::vector<uint64_t> ranks(num_rows_);
+  uint64_t least = UINT64_MAX;
+  uint64_t most = 0;
+  for (uint32_t row = 0; row < num_rows_; ++row) {
+    const uint64_t number =
+        static_cast<uint64_t>(column.numbers.Get(row).value_or(0));
+    const uint64_t rank = !texts.empty() ? texts[static_cast<size_t>(number)]
+                                         : number ^ (uint64_t{1} << 63);
+    ranks[row] = is_descending ? ~rank : rank;
+    least = std::min(least, ranks[row]);
+    most = std::max(most, ranks[row]);
+  }
+  for (uint64_t& rank : ranks)
+    rank -= least;
+  for (uint32_t shift = 0; shift < 64 && (most - least) >> shift != 0;
+       shift += 16) {
+    SortByBits(ranks, shift, rows);
+  }
+  // Null is not 0, but less than all numbers.
+  if (is_descending)
+    std::stable_partition(rows->begin(), rows->end(), std::not_fn(is_null));
+  else
+    std::stable_partition(rows->begin(), rows->end(), is_null);
+}
+
+const std::vector<uint32_t>& StoredTable::RowsBy(const Order& order) {
+  std::vector<uint32_t>& rows = more_orders_[order];
+  if (!rows.empty())
+    return rows;
+  for (uint32_t place = 0; place < num_rows_; ++place)
+    rows.push_back(RowAt(place));
+  for (auto it = order.rbegin(); it != order.rend(); ++it)
+    SortBy(columns_[static_cast<size_t>(std::abs(*it) - 1)], *it < 0, &rows);
+  return rows;
+}
+
+void StoredRows::GoToAll(const uint32_t* order) {
   way_ = Way::kAll;
+  order_ = order;
   place_ = UINT32_MAX;  // In front of the first one.
   Next();
 }
@@ -306,6 +379,7 @@ void StoredRows::GoTo(size_t column, int64_t number) {
   // One lookup alone takes less time than the table.
   if (++column_->num_lookups == 1) {
     way_ = Way::kScan;
+    order_ = nullptr;
     place_ = UINT32_MAX;
     return Next();
   }
@@ -328,7 +402,10 @@ void StoredRows::Next() {
   }
   do {
     ++place_;
-    row_ = place_ < table_->num_rows() ? table_->RowAt(place_) : kNone;
+    if (place_ >= table_->num_rows())
+      row_ = kNone;
+    else
+      row_ = order_ != nullptr ? order_[place_] : table_->RowAt(place_);
   } while (way_ == Way::kScan && !is_at_end() && !IsFound());
 }
 

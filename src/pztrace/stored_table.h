@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -32,6 +33,8 @@ class StoredTexts {
   std::string_view Get(uint32_t number) const {
     return {texts_[number], sizes_[number]};
   }
+  // Returns the place of each text among all in the order of their bytes.
+  std::vector<uint32_t> Ranks() const;
 
  private:
   // Returns the place of |text|, or the free one where it would be.
@@ -116,6 +119,12 @@ class StoredTable {
   uint32_t RowAt(uint32_t place) const {
     return order_.empty() ? place : order_[place];
   }
+  // The columns that rows are ordered by, from the most important one, each
+  // plus one, and negative if it is descending. Null is less than all else. A
+  // kReal cannot be one of them.
+  using Order = std::vector<int>;
+  // Returns the rows in that order. They stay at their address.
+  const std::vector<uint32_t>& RowsBy(const Order& order);
 
  private:
   class Writer;
@@ -123,6 +132,10 @@ class StoredTable {
   // Returns null if the query does not read the column.
   Column* FindRead(std::string_view column);
   bool HasKey(int64_t key) const;
+  // Sorts |rows| by their values in |column|. Equal ones keep their order.
+  void SortBy(const Column& column,
+              bool is_descending,
+              std::vector<uint32_t>* rows) const;
 
   StoredTexts* const texts_;
   bool has_key_ = false;
@@ -130,6 +143,7 @@ class StoredTable {
   std::vector<Column> columns_;
   uint32_t num_rows_ = 0;
   std::vector<uint32_t> order_;  // Empty if the rows are in order.
+  std::map<Order, std::vector<uint32_t>> more_orders_;
 };
 
 // A place in a table.
@@ -140,8 +154,11 @@ class StoredRows {
 
   // Goes to the end.
   void GoToNone() { row_ = kNone; }
-  // Goes to the first of all rows.
-  void GoToAll();
+  // Goes to the first of all rows, in the order of the key or in another one.
+  void GoToAll() { GoToAll(nullptr); }
+  void GoToAllBy(const StoredTable::Order& order) {
+    GoToAll(table_->RowsBy(order).data());
+  }
   // Goes to the first row that has |number| in |column|.
   void GoTo(size_t column, int64_t number);
   void Next();
@@ -155,6 +172,7 @@ class StoredRows {
   // through those of its hash.
   enum class Way { kAll, kScan, kHash };
 
+  void GoToAll(const uint32_t* order);
   void MakeIndex();
   bool IsFound() const;
 
@@ -162,6 +180,7 @@ class StoredRows {
   Way way_ = Way::kAll;
   StoredTable::Column* column_ = nullptr;
   int64_t number_ = 0;
+  const uint32_t* order_ = nullptr;  // Null if it is that of the key.
   uint32_t place_ = 0;  // The place of the row, unless it is a kHash.
   uint32_t row_ = kNone;
 };
