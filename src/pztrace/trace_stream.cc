@@ -31,8 +31,14 @@ struct CompressedPackets {
 };
 
 CompressedPackets FindCompressed(ConstBytes packet) {
+  using protozero::trace::TracePacket;
   ProtoDecoder decoder(packet);
   while (const Field field = decoder.ReadField()) {
+    // Most packets have an event, and no other field of the same oneof.
+    if (field.id() == TracePacket::kTrackEventFieldNumber)
+      break;
+    if (field.id() < TracePacket::kCompressedPacketsFieldNumber)
+      continue;
     if (const Codec* codec = CodecOfField(field.id()))
       return {codec, field.as_bytes()};
   }
@@ -143,12 +149,16 @@ bool TraceStream::Next(Run* run) {
       rest_offset_ = next.offset;
     }
     CompressedPackets compressed;
-    const size_t size = SizeOfNextPart(rest_, &compressed);
+    const bool is_known = rest_offset_ + rest_.size <= first_compressed_;
+    const size_t size =
+        is_known ? rest_.size : SizeOfNextPart(rest_, &compressed);
     const ConstBytes part(rest_.data, size);
     const uint64_t part_offset = rest_offset_;
     rest_ = ConstBytes(rest_.data + size, rest_.size - size);
     rest_offset_ += size;
     if (compressed.codec == nullptr) {
+      if (part_offset == first_compressed_)
+        first_compressed_ = rest_offset_;
       SetRun(part, run);
       return true;
     }

@@ -61,6 +61,9 @@ class TraceStream : public pbz::FieldStream {
   // The part of the file's last run that has not been returned.
   protozero::ConstBytes rest_{};
   uint64_t rest_offset_ = 0;
+  // The place of the first compressed packet, as far as the file has been read.
+  // What is before it is not searched again after Restart().
+  uint64_t first_compressed_ = 0;
   std::string content_;  // The packets in the last compressed one.
   uint64_t offset_ = 0;
   uint64_t num_unread_ = 0;

@@ -3,10 +3,12 @@
 // Writes a large trace of known content to the standard output:
 //
 //   large_trace slices 1640000 >slices.pftrace
+//   large_trace args 3000000 >args.pftrace
 //   large_trace tracks 731000 >tracks.pftrace
 //
 // The first has that many slices on eight threads, nested up to six deep, some
-// with arguments and flows. The second has that many tracks below two
+// with arguments and flows. The second has two numbers as arguments of each
+// slice instead. The third has that many tracks below two
 // processes, and three slices on each: the last two are nested in the first.
 // Both look like traces of our own programs: interned names, times that are
 // differences, and a sequence for each thread, whose packets arrive in runs.
@@ -63,7 +65,10 @@ uint64_t RequestTrack(uint64_t request) {
 
 class Sequence {
  public:
-  explicit Sequence(uint32_t thread) : thread_(thread) {}
+  // If it |has_args|, each slice of the thread's own track has two arguments,
+  // and no other details.
+  Sequence(uint32_t thread, bool has_args)
+      : thread_(thread), has_args_(has_args) {}
 
   // Describes the thread, its process, and the ids that later packets use.
   void Begin() {
@@ -90,9 +95,11 @@ class Sequence {
         name->set_iid(i);
         name->set_name("Function" + std::to_string(i));
       }
-      auto* key = interned->add_debug_annotation_names();
-      key->set_iid(1);
-      key->set_name("bytes");
+      for (const uint32_t iid : {1u, 2u}) {
+        auto* key = interned->add_debug_annotation_names();
+        key->set_iid(iid);
+        key->set_name(iid == 1 ? "bytes" : "count");
+      }
     });
     const int32_t pid = 1000 + static_cast<int32_t>(thread_ % 2);
     Write([&](TracePacket* packet) {
@@ -149,10 +156,16 @@ class Sequence {
  private:
   void AddDetails(TrackEvent* event) {
     ++begun_;
-    if (begun_ % 4 == 0) {
+    if (has_args_ || begun_ % 4 == 0) {
       auto* annotation = event->add_debug_annotations();
       annotation->set_name_iid(1);
       annotation->set_int_value(static_cast<int64_t>(time_ns_ % 1000000));
+    }
+    if (has_args_) {
+      auto* annotation = event->add_debug_annotations();
+      annotation->set_name_iid(2);
+      annotation->set_int_value(static_cast<int64_t>(begun_ % 5000));
+      return;
     }
     if (begun_ % 8 == 0) {
       auto* annotation = event->add_debug_annotations();
@@ -178,20 +191,21 @@ class Sequence {
   }
 
   const uint32_t thread_;
+  const bool has_args_;
   uint64_t time_ns_ = 1000000000;
   uint64_t begun_ = 0;  // The number of slices that the thread has begun.
 };
 
-std::vector<Sequence> BeginSequences() {
+std::vector<Sequence> BeginSequences(bool has_args) {
   std::vector<Sequence> sequences;
   for (uint32_t i = 0; i < kThreads; ++i)
-    sequences.emplace_back(i).Begin();
+    sequences.emplace_back(i, has_args).Begin();
   return sequences;
 }
 
-void WriteSlices(uint64_t slices) {
+void WriteSlices(uint64_t slices, bool has_args) {
   Random random;
-  std::vector<Sequence> sequences = BeginSequences();
+  std::vector<Sequence> sequences = BeginSequences(has_args);
   for (uint64_t begun = 0; begun < slices;) {
     for (Sequence& sequence : sequences) {
       for (uint32_t i = 0; i < kPacketsInRun && begun < slices; ++i) {
@@ -222,7 +236,7 @@ void WriteTracks(uint64_t tracks) {
     size_t step = 0;
   };
   Random random;
-  std::vector<Sequence> sequences = BeginSequences();
+  std::vector<Sequence> sequences = BeginSequences(/*has_args=*/false);
   std::vector<Request> requests(kThreads * kOpen);
   uint64_t begun = 0;
   for (uint64_t open = 1; open != 0;) {
@@ -254,14 +268,16 @@ int main(int argc, char** argv) {
   const std::string kind = argc == 3 ? argv[1] : "";
   char* end = nullptr;
   const uint64_t count = argc == 3 ? strtoull(argv[2], &end, 10) : 0;
-  if ((kind != "slices" && kind != "tracks") || *end != '\0' || count == 0) {
-    fprintf(stderr, "Usage: large_trace slices|tracks COUNT\n");
+  const bool has_args = kind == "args";
+  if ((!has_args && kind != "slices" && kind != "tracks") || *end != '\0' ||
+      count == 0) {
+    fprintf(stderr, "Usage: large_trace slices|args|tracks COUNT\n");
     return 2;
   }
-  if (kind == "slices")
-    WriteSlices(count);
-  else
+  if (kind == "tracks")
     WriteTracks(count);
+  else
+    WriteSlices(count, has_args);
   if (fflush(stdout) != 0) {
     fprintf(stderr, "large_trace: %s\n", strerror(errno));
     return 1;
