@@ -243,6 +243,42 @@ class QueriesTest(SqlTest):
       self.assertEqual(database.execute(query).fetchall(), expected, query)
 
 
+  def test_a_trace_answers_as_its_database(self):
+    lost = (described(dropped=1) + event(1, BEGIN, 1000, name('lost')) +
+            event(1, BEGIN, 1001, name('whole'), arg('n', integer(4, 2**64 - 3))) +
+            event(1, END, 1002) + described(dropped=1) + event(1, INSTANT, 1003, name('later')))
+    for trace in trace_of(TRACE), trace_of(TRACE) + lost:
+      self.database(trace)
+      database = self.path.with_suffix('.db')
+      tables = ['slice', 'instant', 'counter', 'track', 'thread_track', 'process_track',
+                'counter_track', 'thread_counter_track', 'process_counter_track', 'thread',
+                'process', 'args', 'flow', 'task', 'loss']
+      queries = ['SELECT * FROM ' + table for table in tables]
+      # One table is not read, and the others' numbers are the same.
+      queries += ['SELECT track_id, arg_set_id FROM slice', 'SELECT id FROM track',
+                  'SELECT upid FROM process ORDER BY upid', 'SELECT upid, task FROM task',
+                  'SELECT name, sum(dur) FROM slice GROUP BY name',
+                  'SELECT arg_set_id, key FROM args', 'SELECT count(*) FROM args',
+                  "SELECT max(extract_arg(arg_set_id, 'debug.key')) AS x FROM instant",
+                  'SELECT name, args.* FROM slice LEFT JOIN args USING (arg_set_id)',
+                  'SELECT a.name, b.name FROM slice a JOIN slice b ON a.parent_id = b.id',
+                  'SELECT type, name FROM sqlite_schema WHERE type != "index"',
+                  'SELECT s.id FROM slice AS s JOIN flow ON s.id IN (slice_in, slice_out)',
+                  "SELECT DISTINCT category FROM slice WHERE name LIKE 'r%'"]
+      for query in queries:
+        with self.subTest(query):
+          rows = [sorted(json.dumps(row) for row in self.objects(query, file=file))
+                  for file in (self.path, database)]
+          self.assertEqual(rows[0], rows[1])
+      self.assertEqual(self.objects('SELECT name, ts FROM slice'),
+                       self.objects('SELECT name, ts FROM slice', file=database))
+
+  def test_a_wrong_query_does_not_read_the_trace(self):
+    self.path.write_bytes(trace_of(TRACE) + b'\x0a\x7f')
+    error = self.ask('SELECT missing FROM slice', code=1)[1]
+    self.assertEqual(error, 'pztrace: no such column: missing\n')
+
+
 class ContentTest(SqlTest):
 
   def args_of(self, *annotations):
@@ -317,6 +353,14 @@ class ContentTest(SqlTest):
       for table in 'slice', 'track', 'args', 'counter':
         # Every cell can be read.
         self.rows(broken, 'SELECT * FROM ' + table)
+      query = ('SELECT * FROM slice LEFT JOIN args USING (arg_set_id) '
+               'JOIN track ON track_id = track.id ORDER BY slice.id, key')
+      outputs = [subprocess.run([PZTRACE, 'sql', '--format', 'csv', file, query],
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60,
+                                check=False).stdout
+                 for file in (self.path, self.path.with_suffix('.db'))]
+      self.assertTrue(outputs[0])
+      self.assertEqual(*outputs)
 
 
 class CommandTest(SqlTest):
