@@ -13,6 +13,7 @@
 #include "protozero/tracing/trace.h"
 #include "src/program/io.h"
 #include "src/pztrace/program_name.h"
+#include "src/tracing/trace_reader/event_prefix.h"
 
 namespace pztrace {
 
@@ -31,14 +32,10 @@ struct CompressedPackets {
 };
 
 CompressedPackets FindCompressed(ConstBytes packet) {
-  using protozero::trace::TracePacket;
+  if (protozero::internal::BeginsWithEvent(packet))
+    return {};
   ProtoDecoder decoder(packet);
   while (const Field field = decoder.ReadField()) {
-    // Most packets have an event, and no other field of the same oneof.
-    if (field.id() == TracePacket::kTrackEventFieldNumber)
-      break;
-    if (field.id() < TracePacket::kCompressedPacketsFieldNumber)
-      continue;
     if (const Codec* codec = CodecOfField(field.id()))
       return {codec, field.as_bytes()};
   }

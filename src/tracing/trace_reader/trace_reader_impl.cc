@@ -7,6 +7,7 @@
 
 #include "protozero/proto_decoder.h"
 #include "protozero/tracing/trace.h"
+#include "src/tracing/trace_reader/event_prefix.h"
 
 #include "protozero/internal/macros.h"
 
@@ -230,6 +231,8 @@ void TraceReaderImpl::ReadAhead(ConstBytes packets) {
 }
 
 void TraceReaderImpl::ReadDescriptions(ConstBytes packet) {
+  if (BeginsWithEvent(packet))
+    return;
   ProtoDecoder decoder(packet);
   for (Field field = decoder.ReadField(); field; field = decoder.ReadField()) {
     switch (field.id()) {
