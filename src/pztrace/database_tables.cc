@@ -66,6 +66,17 @@ int Connect(sqlite3* database,
   return SQLITE_OK;
 }
 
+// Makes a table as Connect() does. If it was that function, SQLite would take
+// "trace" itself for a table.
+int Create(sqlite3* database,
+           void* tables,
+           int num_arguments,
+           const char* const* arguments,
+           sqlite3_vtab** table,
+           char** error) {
+  return Connect(database, tables, num_arguments, arguments, table, error);
+}
+
 int Disconnect(sqlite3_vtab* table) {
   delete static_cast<TraceTable*>(table);
   return SQLITE_OK;
@@ -260,7 +271,7 @@ int Update(sqlite3_vtab*, int, sqlite3_value**, sqlite3_int64*) {
 
 sqlite3_module TraceModule() {
   sqlite3_module module = {};
-  module.xCreate = Connect;
+  module.xCreate = Create;
   module.xConnect = Connect;
   module.xBestIndex = BestIndex;
   module.xDisconnect = Disconnect;

@@ -417,6 +417,7 @@ class CommandTest(SqlTest):
         ('SELEC 1', 'near "SELEC": syntax error'),
         ('SELECT nam FROM slice', 'no such column: nam'),
         ('SELECT 1 FROM slices', 'no such table: slices'),
+        ('SELECT 1 FROM trace', 'no such table: trace'),
         ('SELECT 1; SELECT 2', 'only one query can be asked'),
         (' -- nothing', 'the query is empty'),
         ("SELECT json_extract('x', '$')", 'malformed JSON')):
