@@ -90,10 +90,11 @@ bool CanFind(StoredTable* stored, sqlite3_index_info* index, int constraint) {
       wanted.iColumn < 0) {
     return false;
   }
-  const Type type = stored->columns()[static_cast<size_t>(wanted.iColumn)].type;
-  return type == Type::kInteger ||
-         (type == Type::kText &&
-          strcmp(sqlite3_vtab_collation(index, constraint), "BINARY") == 0);
+  const auto& column = stored->columns()[static_cast<size_t>(wanted.iColumn)];
+  return column.is_read &&
+         (column.type == Type::kInteger ||
+          (column.type == Type::kText &&
+           strcmp(sqlite3_vtab_collation(index, constraint), "BINARY") == 0));
 }
 
 // Lets the rows have the order that |index| wants, and returns whether it can.
@@ -102,11 +103,11 @@ bool SetOrder(StoredTable* stored, sqlite3_index_info* index) {
   std::string order;
   for (int i = 0; i < index->nOrderBy; ++i) {
     const auto& wanted = index->aOrderBy[i];
-    if (wanted.iColumn < 0 ||
-        stored->columns()[static_cast<size_t>(wanted.iColumn)].type ==
-            Type::kReal) {
+    if (wanted.iColumn < 0)
       return false;
-    }
+    const auto& column = stored->columns()[static_cast<size_t>(wanted.iColumn)];
+    if (!column.is_read || column.type == Type::kReal)
+      return false;
     order +=
         (wanted.desc ? "-" : "") + std::to_string(wanted.iColumn + 1) + ' ';
   }

@@ -262,6 +262,8 @@ std::unique_ptr<table::RowWriter> StoredTable::Insert() {
 }
 
 void StoredTable::SetRead(uint64_t columns) {
+  if (is_finished_)
+    return;
   is_read_ = true;
   for (size_t i = 0; i < columns_.size(); ++i) {
     const bool is_key = i == 0 && has_key_;
@@ -279,6 +281,7 @@ StoredTable::Column* StoredTable::FindRead(std::string_view column) {
 }
 
 void StoredTable::Finish() {
+  is_finished_ = true;
   for (Column& column : columns_) {
     if (column.is_read)
       column.numbers.Finish();
@@ -303,7 +306,10 @@ bool StoredTable::HasKey(int64_t key) const {
     const int64_t found = *columns_[0].numbers.Get(RowAt(middle));
     if (found == key)
       return true;
-    (found < key ? begin : end) = found < key ? middle + 1 : middle;
+    if (found < key)
+      begin = middle + 1;
+    else
+      end = middle;
   }
   return false;
 }
@@ -324,9 +330,9 @@ void StoredTable::RemoveReferences(std::string_view column) {
 void StoredTable::SortBy(const Column& column,
                          bool is_descending,
                          std::vector<uint32_t>* rows) const {
-  const bool is_text = column.type == Column::Type::kText;
-  const std::vector<uint32_t> texts =
-      is_text ? texts_->Ranks() : std::vector<uint32_t>();
+  const std::vector<uint32_t> texts = column.type == Column::Type::kText
+                                          ? texts_->Ranks()
+                                          : std::vector<uint32_t>();
   const auto is_null = [&column](uint32_t row) {
     return !column.numbers.Get(row);
   };

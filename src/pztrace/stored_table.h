@@ -106,7 +106,8 @@ class StoredTable {
   void RemoveReferences(std::string_view column);
 
   // Says that the query reads rows, and of their columns those with a bit in
-  // |columns|. The last bit is for all further ones.
+  // |columns|. The last bit is for all further ones. After Finish() it is too
+  // late: other columns are null.
   void SetRead(uint64_t columns);
   bool is_read() const { return is_read_; }
   bool Reads(std::string_view column) { return FindRead(column) != nullptr; }
@@ -140,6 +141,7 @@ class StoredTable {
   StoredTexts* const texts_;
   bool has_key_ = false;
   bool is_read_ = false;
+  bool is_finished_ = false;
   std::vector<Column> columns_;
   uint32_t num_rows_ = 0;
   std::vector<uint32_t> order_;  // Empty if the rows are in order.
