@@ -212,9 +212,7 @@ struct MessageInline : MessageSteps {
     uint8_t* const pos = message->write_ptr_;
     if (PROTOZERO_UNLIKELY(!HasRoomForBytes(message, pos, size))) {
       SpillCursor(message, pos);
-      message->write_ptr_ =
-          MessageRuntime::AppendBytesSlowPath(message, tag, src, size);
-      return;
+      return MessageRuntime::AppendBytesSlowPath(message, tag, src, size);
     }
     message->write_ptr_ = WriteShortBytes(size, src, tag.StoreAsWord(pos));
   }

@@ -66,15 +66,14 @@ struct PROTOZERO_EXPORT MessageRuntime {
                           EncodedTag tag,
                           const void* src,
                           size_t size) noexcept;
-  // Returns the cursor.
-  PROTOZERO_NOINLINE static uint8_t* AppendBytesSlowPath(Message* message,
-                                                         EncodedTag tag,
-                                                         const void* src,
-                                                         size_t size) noexcept;
-  PROTOZERO_COLD static uint8_t* AppendBytesInAnyRoom(Message* message,
-                                                      EncodedTag tag,
-                                                      const void* src,
-                                                      size_t size) noexcept;
+  PROTOZERO_NOINLINE static void AppendBytesSlowPath(Message* message,
+                                                     EncodedTag tag,
+                                                     const void* src,
+                                                     size_t size) noexcept;
+  PROTOZERO_COLD static void AppendBytesInAnyRoom(Message* message,
+                                                  EncodedTag tag,
+                                                  const void* src,
+                                                  size_t size) noexcept;
   // See internal::AppendBytesHeader().
   PROTOZERO_NOINLINE static bool AppendBytesHeader(Message* message,
                                                    EncodedTag tag,

@@ -88,12 +88,15 @@ struct MessageSteps {
   static bool HasRoomForLongBytes(const Message* message,
                                   const uint8_t* pos,
                                   size_t size) {
-    constexpr size_t kMaxHeader = sizeof(uint64_t) + 2;
+    constexpr int kMaxHeader = sizeof(uint64_t) + 2;
+    constexpr int kSpareRoom =
+        ScatteredStreamWriter::kFastRoom - 1 - kMaxHeader;
     // With 32-bit addresses, the sum of LentCursor() and a size may wrap
-    // around.
-    return HasFastRoom(message, pos) && size <= kMaxLongCopy &&
-           reinterpret_cast<uintptr_t>(pos) + size + kMaxHeader -
-                   (ScatteredStreamWriter::kFastRoom - 1) <
+    // around. If the cursor is null, the limit is 0.
+    return (sizeof(uintptr_t) >= sizeof(uint64_t) ||
+            HasFastRoom(message, pos)) &&
+           size <= kMaxLongCopy &&
+           AddOffset<-kSpareRoom>(reinterpret_cast<uintptr_t>(pos), size) <
                message->fast_limit_;
   }
 
