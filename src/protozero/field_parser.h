@@ -10,6 +10,7 @@
 #include "protozero/field.h"
 #include "protozero/internal/bit_deposit.h"
 #include "protozero/internal/byte_order.h"
+#include "protozero/internal/compiler.h"
 #include "protozero/proto_decoder.h"
 #include "protozero/proto_utils.h"
 #include "protozero/repeated_fields.h"
@@ -108,36 +109,36 @@ PROTOZERO_ALWAYS_INLINE const uint8_t* ParseCommonVarInt(const uint8_t* pos,
     *value = VarIntValue(bytes, ends);
     return pos + VarIntSizeOf(ends);
   }
-  if (PROTOZERO_UNLIKELY(bytes_left < 10))
+  if (PROTOZERO_UNLIKELY(bytes_left < 9))
     return nullptr;
   // The ninth byte has bits 56 to 62. If it is the last one, bit 63 is zero.
   const uint64_t ninth = pos[8];
   *value = JoinSevenBitGroups(bytes) | ninth << 56;
   if (ninth < 0x80)
     return pos + 9;
+  if (PROTOZERO_UNLIKELY(bytes_left == 9))
+    return nullptr;
   const uint64_t tenth = pos[9];
   // The continuation bit of the ninth byte is in the place of bit 63.
   *value ^= (tenth ^ 1) << 63;
   return PROTOZERO_LIKELY(tenth < 0x80) ? pos + 10 : nullptr;
 }
 
-// Does the same as ParseAnyField(), but returns null if that has to be called.
-PROTOZERO_ALWAYS_INLINE const uint8_t* ParseCommonField(const uint8_t* pos,
-                                                        const uint8_t* end,
-                                                        Field* field) {
+// Does the same as ParseAnyField(), but returns null if that has to be called,
+// and accepts a field whose id is 0. REQUIRES: end - pos >= 2, which is enough
+// for one byte of the tag and one of the value.
+PROTOZERO_ALWAYS_INLINE const uint8_t*
+ParseCommonFieldOfAnyId(const uint8_t* pos, const uint8_t* end, Field* field) {
   using proto_utils::ProtoWireType;
   uint32_t tag = *pos++;
-  // At least one more byte is needed, of the tag or the value.
-  if (PROTOZERO_UNLIKELY(pos == end))
-    return nullptr;
   if (tag >= 0x80) {
+    if (PROTOZERO_UNLIKELY(end - pos < 2))
+      return nullptr;
     const uint32_t second = *pos++;
-    if (PROTOZERO_UNLIKELY(second >= 0x80 || pos == end))
+    if (PROTOZERO_UNLIKELY(second >= 0x80))
       return nullptr;
     tag += (second << 7) - 0x80;
   }
-  if (PROTOZERO_UNLIKELY(proto_utils::GetTagFieldId(tag) == 0))
-    return nullptr;
   const ProtoWireType type = proto_utils::GetTagFieldType(tag);
   if (type == ProtoWireType::kVarInt) {
     uint64_t value = *pos;
@@ -151,7 +152,9 @@ PROTOZERO_ALWAYS_INLINE const uint8_t* ParseCommonField(const uint8_t* pos,
     field->initialize_with_tag(tag, value, 0);
     return pos;
   }
-  if (type == ProtoWireType::kLengthDelimited) {
+  // Opaque, because compilers would make a jump table of the four types, or
+  // change their order: two comparisons tell the usual ones.
+  if (Opaque(type) == ProtoWireType::kLengthDelimited) {
     uint32_t size = *pos++;
     if (size >= 0x80) {
       if (PROTOZERO_UNLIKELY(pos == end))
@@ -181,6 +184,16 @@ PROTOZERO_ALWAYS_INLINE const uint8_t* ParseCommonField(const uint8_t* pos,
   return nullptr;
 }
 
+// Does the same as ParseAnyField(), but returns null if that has to be called.
+PROTOZERO_ALWAYS_INLINE const uint8_t* ParseCommonField(const uint8_t* pos,
+                                                        const uint8_t* end,
+                                                        Field* field) {
+  if (PROTOZERO_UNLIKELY(pos + 1 == end))
+    return nullptr;
+  const uint8_t* next = ParseCommonFieldOfAnyId(pos, end, field);
+  return PROTOZERO_LIKELY(next != nullptr && field->id() != 0) ? next : nullptr;
+}
+
 // Does the same as ParseAnyField(), inline where that is worth it.
 PROTOZERO_ALWAYS_INLINE const uint8_t* ParseField(const uint8_t* pos,
                                                   const uint8_t* end,
@@ -194,6 +207,26 @@ PROTOZERO_ALWAYS_INLINE const uint8_t* ParseField(const uint8_t* pos,
     *field = any_field;
   }
   return next;
+}
+
+// Reads the field at |pos| if it has this tag, and a size of one byte.
+// Otherwise, or if the field is malformed, returns null. |pos| may be |end|.
+// REQUIRES: |tag| is that of a kLengthDelimited field, and takes one byte.
+PROTOZERO_ALWAYS_INLINE const uint8_t* ParseShortBytesField(uint32_t tag,
+                                                            const uint8_t* pos,
+                                                            const uint8_t* end,
+                                                            Field* field) {
+  const auto bytes_left = static_cast<size_t>(end - pos);
+  if (PROTOZERO_UNLIKELY(bytes_left < 2))
+    return nullptr;
+  if (pos[0] != tag)
+    return nullptr;
+  const uint32_t size = pos[1];
+  if (PROTOZERO_UNLIKELY(size >= 0x80) ||
+      PROTOZERO_UNLIKELY(size > bytes_left - 2))
+    return nullptr;
+  field->initialize_with_tag(tag, reinterpret_cast<uintptr_t>(pos + 2), size);
+  return pos + 2 + size;
 }
 
 }  // namespace internal

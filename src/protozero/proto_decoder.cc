@@ -63,9 +63,9 @@ namespace {
 
 // Returns the next field with this id at |*pos| or behind it, and moves |*pos|
 // behind that.
-PROTOZERO_NOINLINE Field FindNext(const uint8_t** pos,
-                                  const uint8_t* end,
-                                  uint32_t id) {
+PROTOZERO_NOINLINE Field SearchNext(const uint8_t** pos,
+                                    const uint8_t* end,
+                                    uint32_t id) {
   while (*pos != end) {
     Field field;
     const uint8_t* next = ParseField(*pos, end, &field);
@@ -80,20 +80,34 @@ PROTOZERO_NOINLINE Field FindNext(const uint8_t** pos,
   return Field();
 }
 
-}  // namespace
-
-// Repeated fields mostly follow each other.
-Field internal::FieldScanner::Next() {
-  if (PROTOZERO_UNLIKELY(pos_ == end_))
+// Does the same. Repeated fields mostly follow each other.
+PROTOZERO_NOINLINE Field FindNext(const uint8_t** pos,
+                                  const uint8_t* end,
+                                  uint32_t id) {
+  if (PROTOZERO_UNLIKELY(*pos == end))
     return Field();
   Field field;
-  const uint8_t* next = ParseCommonField(pos_, end_, &field);
+  const uint8_t* next = internal::ParseCommonField(*pos, end, &field);
   if (PROTOZERO_LIKELY(next != nullptr)) {
-    pos_ = next;
-    if (PROTOZERO_LIKELY(field.id() == id_))
+    *pos = next;
+    if (PROTOZERO_LIKELY(field.id() == id))
       return field;
   }
-  return FindNext(&pos_, end_, id_);
+  return SearchNext(pos, end, id);
+}
+
+}  // namespace
+
+Field internal::FieldScanner::Next() {
+  Field field;
+  const uint32_t tag =
+      proto_utils::MakeTag(id_, ProtoWireType::kLengthDelimited);
+  const uint8_t* next =
+      tag < 0x80 ? ParseShortBytesField(tag, pos_, end_, &field) : nullptr;
+  if (PROTOZERO_UNLIKELY(next == nullptr))
+    return FindNext(&pos_, end_, id_);
+  pos_ = next;
+  return field;
 }
 
 void internal::NumberCursor::Next() {
@@ -152,6 +166,38 @@ UnknownFieldRange::Iterator& UnknownFieldRange::Iterator::operator++() {
   return *this;
 }
 
+namespace {
+
+// Replaces |field|, which ends at |next|, by the last of the short fields that
+// follow it without a gap and have its tag. Returns the end of that. Elements
+// of a repeated field mostly follow each other, and only the last one counts.
+// Out of line, so that the loop that reads fields keeps its variables in
+// registers.
+PROTOZERO_NOINLINE const uint8_t* SkipToLast(const uint8_t* next,
+                                             const uint8_t* end,
+                                             Field* field) {
+  const uint32_t tag = proto_utils::MakeTag(field->id(), field->type());
+  if (field->type() != ProtoWireType::kLengthDelimited || tag >= 0x80)
+    return next;
+  const uint8_t* last = nullptr;
+  auto room = static_cast<size_t>(end - next);
+  while (room >= 2 && next[0] == tag && next[1] < 0x80) {
+    const size_t size = size_t{2} + next[1];
+    if (size > room)
+      break;
+    last = next;
+    next += size;
+    room -= size;
+  }
+  if (last != nullptr) {
+    field->initialize_with_tag(tag, reinterpret_cast<uintptr_t>(last + 2),
+                               static_cast<uint32_t>(next - last - 2));
+  }
+  return next;
+}
+
+}  // namespace
+
 const Field TypedProtoDecoderBase::kAbsent{};
 
 void TypedProtoDecoderBase::ReadAll() {
@@ -162,24 +208,56 @@ void TypedProtoDecoderBase::ReadAll() {
   Field* const slots = slots_;
   const uint8_t* const begin = begin_;
   const uint8_t* const end = end_;
+  if (begin == end)
+    return;
+  // Fields that begin before this have two bytes or more, and offsets that fit
+  // an element of |first|.
+  const uint8_t* near_end = end - 1;
+  if (PROTOZERO_UNLIKELY(static_cast<size_t>(near_end - begin) >= kSeveral))
+    near_end = begin + kSeveral - 1;
   const uint8_t* pos = begin;
-  while (pos != end) {
+  while (pos < near_end) {
     Field field;
-    const uint8_t* next = ParseField(pos, end, &field);
+    const uint8_t* next = internal::ParseCommonFieldOfAnyId(pos, end, &field);
     if (PROTOZERO_UNLIKELY(next == nullptr)) {
-      SetError(pos);
-      break;
+      // See ParseField().
+      Field any_field;
+      next = internal::ParseAnyField(pos, end, &any_field);
+      if (PROTOZERO_UNLIKELY(next == nullptr))
+        return SetError(pos);
+      field = any_field;
     }
+    // One more than the slot, 0 if there is none: the form of the table.
+    const uint32_t id = field.id();
+    const size_t place = PROTOZERO_LIKELY(id < schema->direct_size)
+                             ? size_t{schema->direct_slots[id]}
+                             : size_t{schema->SlotOfSparse(id) + 1};
+    if (PROTOZERO_UNLIKELY(place == 0)) {
+      // No slot has the id 0, so known fields need no test for that.
+      if (PROTOZERO_UNLIKELY(id == 0))
+        return SetError(pos);
+      pos = next;
+      continue;
+    }
+    slots[place - 1] = field;
+    if (PROTOZERO_UNLIKELY(first[place - 1] != 0)) {
+      first[place - 1] |= kSeveral;
+      pos = SkipToLast(next, end, &slots[place - 1]);
+      continue;
+    }
+    first[place - 1] = static_cast<uint32_t>(pos - begin) + 1;
+    pos = next;
+  }
+  // A single byte, or the fields beyond 2 GiB.
+  while (PROTOZERO_UNLIKELY(pos != end)) {
+    Field field;
+    const uint8_t* next = internal::ParseAnyField(pos, end, &field);
+    if (next == nullptr)
+      return SetError(pos);
     const uint32_t slot = schema->SlotOf(field.id());
-    if (PROTOZERO_LIKELY(slot != DecoderSchema::kNoSlot)) {
+    if (slot != DecoderSchema::kNoSlot) {
       slots[slot] = field;
-      if (PROTOZERO_LIKELY(first[slot] == 0)) {
-        const auto offset = static_cast<size_t>(pos - begin);
-        first[slot] =
-            offset < kSeveral - 1 ? static_cast<uint32_t>(offset) + 1 : 1;
-      } else {
-        first[slot] |= kSeveral;
-      }
+      first[slot] = first[slot] == 0 ? 1 : first[slot] | kSeveral;
     }
     pos = next;
   }

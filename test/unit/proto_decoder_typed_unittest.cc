@@ -94,6 +94,59 @@ TEST(MessageDecoderTest, TheLastOfSeveralCounts) {
   EXPECT_EQ(event.at<2>().as_std_string(), "bc");
 }
 
+// A decoder reads elements that follow each other in its constructor, and again
+// for GetRepeated(). Both have to agree with the field loop.
+TEST(MessageDecoderTest, ReadsRunsOfElementsLikeTheFieldLoop) {
+  const std::string long_element = "0a 80 01" + std::string(256, '0');
+  for (const std::string& hex : {
+           std::string("0a 01 61 0a 00 0a 02 62 63"),
+           std::string("0a 01 61 0a 01 62 10 05 0a 01 63 0a 01 64"),
+           "0a 00" + long_element + "0a 01 61" + long_element,
+           // Another wire type of the same field, and a tag of two bytes.
+           std::string("0a 01 61 08 01 0a 01 62 08 02 0a 01 63"),
+           std::string("82 01 01 61 82 01 01 62 82 01 01 63 80 01 05"),
+           // Tags and sizes that take more bytes than they need.
+           std::string("0a 01 61 0a 01 62 8a 00 01 63 0a 81 00 64 0a 01 65"),
+           // Malformed elements.
+           std::string("0a 01 61 0a 01 62 0a"),
+           std::string("0a 01 61 0a 01 62 0a 01"),
+           std::string("0a 01 61 0a 01 62 0a 80"),
+           std::string("0a 01 61 0a 01 62 00"),
+           std::string("0a 01 61 0a 01 62 02 00"),
+           std::string("0a 01 61 0a 01 62 03 04"),
+       }) {
+    const std::string whole = FromHex(hex);
+    for (size_t size = 0; size <= whole.size(); ++size) {
+      // Exactly that size, so that AddressSanitizer notices a read beyond it.
+      const std::vector<char> bytes(whole.data(), whole.data() + size);
+      SCOPED_TRACE(hex + ", bytes: " + std::to_string(size));
+      const MessageDecoder<1, 2, 16> typed(bytes.data(), size);
+      for (const uint32_t id : {1u, 2u, 16u}) {
+        Field last{};
+        std::vector<std::string> all;
+        std::vector<std::string> repeated;
+        ProtoDecoder loop(bytes.data(), size);
+        for (Field f = loop.ReadField(); f; f = loop.ReadField()) {
+          if (f.id() != id)
+            continue;
+          last = f;
+          if (f.type() == ProtoWireType::kLengthDelimited)
+            all.push_back(f.as_std_string());
+        }
+        for (auto it = typed.GetRepeated<ConstBytes>(id); it; ++it)
+          repeated.push_back((*it).ToStdString());
+        EXPECT_EQ(repeated, all);
+        EXPECT_EQ(typed.Get(id).valid(), last.valid());
+        EXPECT_EQ(typed.Get(id).type(), last.type());
+        EXPECT_EQ(typed.Get(id).raw_int_value(), last.raw_int_value());
+        EXPECT_EQ(typed.Get(id).raw_size(), last.raw_size());
+        EXPECT_EQ(typed.status(), loop.status());
+        EXPECT_EQ(typed.error_offset(), loop.error_offset());
+      }
+    }
+  }
+}
+
 TEST(MessageDecoderTest, IsNotLargerThanItsFieldsNeed) {
   static_assert(sizeof(MessageDecoder<1, 2, 536870911>) <= 64 + 16 + 3 * 20);
   static_assert(sizeof(TypedProtoDecoder<100>) <= 64 + 16 + 100 * 20);
