@@ -14,6 +14,7 @@
 #include <gtest/gtest.h>
 
 #include "src/tracing/service/trace_buffer.h"
+#include "src/tracing/shared_memory/chunk_reader.h"
 #include "test/testing/flags.h"
 #include "test/testing/hex.h"
 
@@ -372,11 +373,29 @@ class ModelRun {
 
   void Read(bool is_final) {
     const auto read = [this](const TraceBuffer::Packet& packet) {
+      *packet.sequence_id = packet.writer_id;
       received_[packet.writer_id - 1u].push_back(
           {packet.bytes.ToStdString(), packet.previous_packet_dropped});
       return true;
     };
-    while (buffer_.ReadPackets(1 + random_() % 5000, is_final, read)) {
+    const auto read_run = [this](const TraceBuffer::Run& run) {
+      TraceBuffer::RunPart part;
+      size_t left = std::min<size_t>(run.max_packets, random_() % 10);
+      ConstBytes packet;
+      for (size_t next = 0; left != 0 &&
+                            ReadFragment(run.fragments, &next, &packet) ==
+                                FragmentKind::kPacket &&
+                            packet.size != 0;
+           --left) {
+        received_[run.sequence_id - 1].push_back({packet.ToStdString(), false});
+        ++part.packets;
+        part.bytes = next;
+      }
+      return part;
+    };
+    const TraceBuffer::OnRun on_run =
+        random_() % 2 == 0 ? TraceBuffer::OnRun(read_run) : nullptr;
+    while (buffer_.ReadPackets(1 + random_() % 5000, is_final, read, on_run)) {
       if (!is_final && random_() % 4 == 0)
         break;
     }

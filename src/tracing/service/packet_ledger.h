@@ -116,14 +116,16 @@ class PacketLedger {
   // settled, and its |bytes|.
   GoneAccount Close(const ChunkAccount& chunk, LossReason reason, size_t bytes);
 
-  // Gives out a packet of the chunk. Receive() or LoseGivenOut() follows.
-  void GiveOut(ChunkAccount* chunk) { ++chunk->settled; }
+  // Gives out packets of the chunk. Receive() or LoseGivenOut() follows.
+  void GiveOut(ChunkAccount* chunk, uint64_t packets = 1) {
+    chunk->settled += packets;
+  }
   void LosePacket(LossReason reason, size_t bytes, ChunkAccount* chunk) {
     ++chunk->settled;
     lost_.Add(reason, 1, bytes);
   }
-  void Receive() {
-    ++received_;
+  void Receive(uint64_t packets = 1) {
+    received_ += packets;
     has_gap_ = false;
   }
   void LoseGivenOut(LossReason reason, size_t bytes) {

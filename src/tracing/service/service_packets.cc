@@ -5,13 +5,16 @@
 #include <string.h>
 #include <time.h>
 
+#include <algorithm>
 #include <chrono>
+#include <iterator>
 
 #include "protozero/proto_decoder.h"
 #include "protozero/proto_utils.h"
 #include "protozero/scattered_heap_buffer.h"
 #include "protozero/static_buffer.h"
 #include "protozero/tracing/trace.h"
+#include "src/tracing/shared_memory/chunk_reader.h"
 
 #include "protozero/internal/macros.h"
 
@@ -29,6 +32,9 @@ namespace {
 constexpr uint8_t kSynchronizationMarker[] = {
     0x82, 0x47, 0x7a, 0x76, 0xb2, 0x8d, 0x42, 0xba,
     0x81, 0xdc, 0x33, 0x32, 0x6d, 0x57, 0xa0, 0x79};
+
+constexpr uint8_t kPacketTag = static_cast<uint8_t>(
+    proto_utils::MakeTagLengthDelimited(Trace::kPacketFieldNumber));
 
 // The numbers of clocks in Perfetto's format.
 enum ClockID : uint32_t { kRealtime = 1, kMonotonic = 3, kBoottime = 6 };
@@ -48,6 +54,112 @@ uint64_t Nanoseconds(Duration since_epoch) {
 bool HasDrifted(uint64_t offset, uint64_t later_offset) {
   const int64_t drift = static_cast<int64_t>(later_offset - offset);
   return drift >= kSignificantDriftNs || drift <= -kSignificantDriftNs;
+}
+
+// Returns whether the service alone writes this field: it says who wrote the
+// packet, or is config, statistics, an event, or packets inside of this one.
+constexpr bool IsOfService(uint32_t field_id) {
+  switch (field_id) {
+    case TracePacket::kTrustedUidFieldNumber:
+    case TracePacket::kTrustedPacketSequenceIdFieldNumber:
+    case TracePacket::kTrustedPidFieldNumber:
+    case TracePacket::kTraceConfigFieldNumber:
+    case TracePacket::kTraceStatsFieldNumber:
+    case TracePacket::kSynchronizationMarkerFieldNumber:
+    case 50:   // compressed_packets
+    case 69:   // service_event
+    case 98:   // machine_id
+    case 124:  // Not in public schemas, and not for producers.
+    case 125:
+    case 133:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// The largest packet that IsShortAndPlain() reads.
+constexpr size_t kMaxShortPacket = 64;
+
+// The kinds of fields by the first byte of their tag. The value of a number of
+// fixed size is that size.
+enum TagKind : uint8_t {
+  kVarIntField = 0,
+  kBytesField = 1,
+  kFixed32Field = sizeof(uint32_t),
+  kFixed64Field = sizeof(uint64_t),
+  // A tag of several bytes, a field of the service, or no field at all. The
+  // value is no size.
+  kRareField = 255,
+};
+
+struct TagKinds {
+  constexpr TagKinds() {
+    for (uint32_t tag = 0; tag < sizeof(of); ++tag) {
+      const uint32_t field_id = proto_utils::GetTagFieldId(tag);
+      of[tag] = kRareField;
+      if (tag >= 0x80 || field_id == 0 || IsOfService(field_id))
+        continue;
+      switch (proto_utils::GetTagFieldType(tag)) {
+        case ProtoWireType::kVarInt:
+          of[tag] = kVarIntField;
+          break;
+        case ProtoWireType::kFixed64:
+          of[tag] = kFixed64Field;
+          break;
+        case ProtoWireType::kLengthDelimited:
+          of[tag] = kBytesField;
+          break;
+        case ProtoWireType::kFixed32:
+          of[tag] = kFixed32Field;
+          break;
+        case ProtoWireType::kStartGroup:
+        case ProtoWireType::kEndGroup:
+          break;
+      }
+    }
+  }
+  uint8_t of[256] = {};
+};
+constexpr TagKinds kTagKinds;
+
+// Returns whether a packet of kMaxShortPacket bytes at most is valid, as
+// IsValidPacket() says, and has only fields with tags of one byte, as nearly
+// all events. Looks for the end once a field, so it may read padding.
+inline bool IsShortAndPlain(const uint8_t* pos, const uint8_t* end) {
+  constexpr size_t kMaxVarInt = 8;
+  static_assert(1 + kMaxShortPacket <= TraceBuffer::Run::kPadding &&
+                kMaxVarInt <= TraceBuffer::Run::kPadding);
+  while (pos < end) {
+    size_t size = kTagKinds.of[*pos++];
+    if (size == kVarIntField) {
+      const uint8_t* const limit = pos + kMaxVarInt;
+      while (*pos++ >= 0x80) {
+        if (pos == limit)
+          return false;
+      }
+      continue;
+    }
+    if (size == kBytesField)
+      size = *pos++;
+    if (size > kMaxShortPacket)
+      return false;
+    pos += size;
+  }
+  return pos == end;
+}
+
+// The tag of a record and its length.
+constexpr size_t kMaxHeaderSize = 1 + proto_utils::kMaxVarIntEncodedSize;
+
+// Writes a packet and its trusted fields. Returns the end.
+uint8_t* WriteRecord(ConstBytes packet, ConstBytes trusted, uint8_t* record) {
+  *record++ = kPacketTag;
+  record = proto_utils::WriteVarInt(packet.size + trusted.size, record);
+  if (packet.size != 0)
+    memcpy(record, packet.data, packet.size);
+  memcpy(record + packet.size, trusted.data, trusted.size);
+  return record + packet.size + trusted.size;
 }
 
 void Append(const void* data, size_t size, std::vector<uint8_t>* trace) {
@@ -160,24 +272,8 @@ bool IsValidPacket(ConstBytes packet) {
       default:
         return false;
     }
-    // Rejects fields that say who wrote the packet, and fields that only the
-    // service writes: config, statistics, events, and packets inside of this
-    // one.
-    switch (field.id()) {
-      case TracePacket::kTrustedUidFieldNumber:
-      case TracePacket::kTrustedPacketSequenceIdFieldNumber:
-      case TracePacket::kTrustedPidFieldNumber:
-      case TracePacket::kTraceConfigFieldNumber:
-      case TracePacket::kTraceStatsFieldNumber:
-      case TracePacket::kSynchronizationMarkerFieldNumber:
-      case 50:   // compressed_packets
-      case 69:   // service_event
-      case 98:   // machine_id
-      case 124:  // Not in public schemas, and not for producers.
-      case 125:
-      case 133:
-        return false;
-    }
+    if (IsOfService(field.id()))
+      return false;
   }
   return decoder.status() == DecodeStatus::kOk;
 }
@@ -198,41 +294,109 @@ bool HasState(ConstBytes packet, bool* lacks_state) {
          (flags & TracePacket::SEQ_NEEDS_INCREMENTAL_STATE) == 0;
 }
 
-void TrustedFields::Encode(const TraceBuffer::Packet& packet) {
+void TrustedFields::Encode(const TraceBuffer::ProducerIdentity& producer,
+                           uint32_t sequence_id) {
+  if (sequence_id == sequence_id_)
+    return;
   StackBuffered<TracePacket, sizeof(bytes_)> fields;
-  fields->set_trusted_uid(packet.producer.uid);
-  fields->set_trusted_packet_sequence_id(*packet.sequence_id);
+  fields->set_trusted_uid(producer.uid);
+  fields->set_trusted_packet_sequence_id(sequence_id);
   if (stamps_pid_)
-    fields->set_trusted_pid(packet.producer.pid);
+    fields->set_trusted_pid(producer.pid);
   fields->set_previous_packet_dropped(1);
   const size_t size = fields.Finalize();
   memcpy(bytes_, fields.data(), size);
   size_ = size - kDroppedSize;
-  sequence_id_ = *packet.sequence_id;
+  sequence_id_ = sequence_id;
 }
 
 ConstBytes TrustedFields::Of(const TraceBuffer::Packet& packet) {
-  if (*packet.sequence_id != sequence_id_)
-    Encode(packet);
+  Encode(packet.producer, *packet.sequence_id);
   return {bytes_, size_ + (packet.previous_packet_dropped ? kDroppedSize : 0)};
+}
+
+// The place in a run, and the end of the records of the packets before it.
+struct TrustedFields::RunCursor {
+  const uint8_t* pos;
+  uint8_t* record;
+  size_t packets_left;
+};
+
+// This loop is most of the work for a packet. It has no calls, so that all
+// variables are in registers.
+TrustedFields::RunCursor TrustedFields::WriteShortPackets(
+    RunCursor cursor,
+    const uint8_t* end,
+    const uint8_t* records_end) const {
+  static_assert(kMaxShortPacket + kMaxSize < 0x80);
+  const size_t trusted_size = size_;
+  const uint8_t* pos = cursor.pos;
+  uint8_t* record = cursor.record;
+  size_t packets_left = cursor.packets_left;
+  while (packets_left != 0 && pos != end &&
+         records_end - record >= ptrdiff_t{kMaxShortPacket + kMaxAdded}) {
+    const size_t size = *pos;
+    const uint8_t* const packet = pos + 1;
+    if (size == 0 || size > kMaxShortPacket || end - pos <= ptrdiff_t(size) ||
+        !IsShortAndPlain(packet, packet + size)) {
+      break;
+    }
+    record[0] = kPacketTag;
+    record[1] = static_cast<uint8_t>(size + trusted_size);
+    // Copies of constant size need no call. The next one overwrites the excess.
+    memcpy(record + 2, packet, kMaxShortPacket);
+    memcpy(record + 2 + size, bytes_, kMaxSize);
+    record += 2 + size + trusted_size;
+    pos = packet + size;
+    --packets_left;
+  }
+  return {pos, record, packets_left};
+}
+
+bool TrustedFields::WriteAnyPacket(const TraceBuffer::Run& run,
+                                   const uint8_t* records_end,
+                                   RunCursor* cursor) const {
+  size_t offset = static_cast<size_t>(cursor->pos - run.fragments.data);
+  ConstBytes packet;
+  if (cursor->packets_left == 0 ||
+      ReadFragment(run.fragments, &offset, &packet) != FragmentKind::kPacket ||
+      packet.size == 0 ||
+      packet.size + kMaxAdded >
+          static_cast<size_t>(records_end - cursor->record) ||
+      !IsValidPacket(packet) ||
+      (!run.producer.reports_losses && SaysPreviousPacketDropped(packet))) {
+    return false;
+  }
+  cursor->record = WriteRecord(packet, {bytes_, size_}, cursor->record);
+  cursor->pos = packet.data + packet.size;
+  --cursor->packets_left;
+  return true;
+}
+
+TraceBuffer::RunPart TrustedFields::AppendTo(const TraceBuffer::Run& run,
+                                             std::vector<uint8_t>* trace) {
+  Encode(run.producer, run.sequence_id);
+  // A std::vector would fill memory with zeros before it is written.
+  uint8_t records[4096];
+  const uint8_t* const end = run.fragments.data + run.fragments.size;
+  const uint8_t* const records_end = records + sizeof(records);
+  RunCursor cursor = {run.fragments.data, records, run.max_packets};
+  do {
+    cursor = WriteShortPackets(cursor, end, records_end);
+  } while (WriteAnyPacket(run, records_end, &cursor));
+  trace->insert(trace->end(), records, cursor.record);
+  return {static_cast<uint16_t>(run.max_packets - cursor.packets_left),
+          static_cast<size_t>(cursor.pos - run.fragments.data)};
 }
 
 void AppendPacket(ConstBytes packet,
                   ConstBytes trusted,
                   std::vector<uint8_t>* trace) {
-  uint8_t header[1 + proto_utils::kMaxVarIntEncodedSize];
-  header[0] = static_cast<uint8_t>(
-      proto_utils::MakeTagLengthDelimited(Trace::kPacketFieldNumber));
-  const uint8_t* const header_end =
-      proto_utils::WriteVarInt(packet.size + trusted.size, header + 1);
-  const size_t header_size = static_cast<size_t>(header_end - header);
   const size_t begin = trace->size();
-  trace->resize(begin + header_size + packet.size + trusted.size);
-  uint8_t* const pos = trace->data() + begin;
-  memcpy(pos, header, header_size);
-  if (packet.size != 0)
-    memcpy(pos + header_size, packet.data, packet.size);
-  memcpy(pos + header_size + packet.size, trusted.data, trusted.size);
+  trace->resize(begin + kMaxHeaderSize + packet.size + trusted.size);
+  const uint8_t* const end =
+      WriteRecord(packet, trusted, trace->data() + begin);
+  trace->resize(static_cast<size_t>(end - trace->data()));
 }
 
 ClockReadings ReadClocks() {

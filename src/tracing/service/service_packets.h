@@ -46,18 +46,43 @@ class TrustedFields {
   // has a sequence id.
   ConstBytes Of(const TraceBuffer::Packet& packet);
 
+  // Appends the first packets of a run as AppendPacket() does, up to one that
+  // is empty, not valid, or large, or says that the writer has lost something.
+  // Throws std::bad_alloc, and has appended nothing then.
+  TraceBuffer::RunPart AppendTo(const TraceBuffer::Run& run,
+                                std::vector<uint8_t>* trace);
+
  private:
   // The size of previous_packet_dropped: a tag of two bytes, and 1.
   static constexpr size_t kDroppedSize = 3;
+  // The largest size: that of a uid of 11 bytes, a sequence id of 6 and a
+  // process id of 12, and of the above.
+  static constexpr size_t kMaxSize = 11 + 6 + 12 + kDroppedSize;
 
-  void Encode(const TraceBuffer::Packet& packet);
+  // The most bytes that a packet of a run gets besides its fragment: a tag, a
+  // byte more of its length, and these fields.
+  static constexpr size_t kMaxAdded = 2 + kMaxSize;
+
+  struct RunCursor;
+
+  void Encode(const TraceBuffer::ProducerIdentity& producer,
+              uint32_t sequence_id);
+  // Writes packets of a run as records, up to one that is not short or has rare
+  // fields, or up to near the end of the run or the records.
+  RunCursor WriteShortPackets(RunCursor cursor,
+                              const uint8_t* end,
+                              const uint8_t* records_end) const;
+  // Writes the next packet. Returns false if AppendTo() ends there.
+  bool WriteAnyPacket(const TraceBuffer::Run& run,
+                      const uint8_t* records_end,
+                      RunCursor* cursor) const;
 
   const bool stamps_pid_;
   // The sequence of |bytes_|; 0 if there is none.
   uint32_t sequence_id_ = 0;
   // The size without previous_packet_dropped, which comes last.
   size_t size_ = 0;
-  uint8_t bytes_[64];
+  uint8_t bytes_[kMaxSize] = {};
 };
 
 // Appends a packet as it is, and its trusted fields. REQUIRES: it is valid.

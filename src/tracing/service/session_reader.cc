@@ -80,7 +80,14 @@ bool SessionReader::ReadBatch(Session* session,
       *packet.why_lost = LossReason::kOutOfMemory;
       return false;
     };
-    if (buffer.ReadPackets(kBatchSize, is_final, append)) {
+    const auto append_run = [&](const TraceBuffer::Run& run) {
+      TraceBuffer::RunPart part;
+      // Without memory, each packet is tried on its own, or lost.
+      if (!run.lacks_state || !session->config.is_read_at_end)
+        RunsInMemory([&] { part = trusted.AppendTo(run, trace); });
+      return part;
+    };
+    if (buffer.ReadPackets(kBatchSize, is_final, append, append_run)) {
       *has_more = true;
       return true;
     }

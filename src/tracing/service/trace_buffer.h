@@ -65,7 +65,7 @@ class TraceBuffer {
  public:
   static constexpr size_t kMaxPacketSize = TracingLimits::kMaxPacketSize;
   // The approximate memory of a chunk besides its payload.
-  static constexpr size_t kChunkOverhead = 240;
+  static constexpr size_t kChunkOverhead = 288;
   // The approximate memory of a writer until it has ended and its chunks are
   // gone, and of each range of chunks that a writer lost instead of committing
   // it.
@@ -105,6 +105,29 @@ class TraceBuffer {
   // Takes a packet. Returns false if it is lost, for Packet::why_lost.
   using OnPacket = std::function<bool(const Packet& packet)>;
 
+  // Packets of a writer that follow each other in a chunk. Each begins and ends
+  // there, and nothing was lost before it.
+  struct Run {
+    // The bytes behind |fragments| that can be read, so that a loop over short
+    // packets needs fewer checks.
+    static constexpr size_t kPadding = 80;
+
+    // The packets as fragments. No length has been checked.
+    ConstBytes fragments;
+    size_t max_packets;
+    const ProducerIdentity& producer;
+    // The same as in Packet, but not 0.
+    uint32_t sequence_id;
+    bool lacks_state;
+  };
+  // The first packets of a run, and the bytes of their fragments.
+  struct RunPart {
+    uint16_t packets = 0;
+    size_t bytes = 0;
+  };
+  // Takes the first packets of a run, or none. OnPacket gets the next one.
+  using OnRun = std::function<RunPart(const Run& run)>;
+
   TraceBuffer(size_t size, Policy policy);
   ~TraceBuffer();
 
@@ -137,8 +160,12 @@ class TraceBuffer {
 
   // Gives out packets, and forgets them. If it has given out |max_bytes| or
   // more, returns true: there may be more. With |is_final|, does not wait for
-  // missing parts that may still come.
-  bool ReadPackets(size_t max_bytes, bool is_final, const OnPacket& on_packet);
+  // missing parts that may still come. Offers packets to |on_run|, if that is
+  // not null, before |on_packet|.
+  bool ReadPackets(size_t max_bytes,
+                   bool is_final,
+                   const OnPacket& on_packet,
+                   const OnRun& on_run = nullptr);
 
   // Loses the chunks that came before that time, except for those that say what
   // later packets refer to.
@@ -306,9 +333,20 @@ class TraceBuffer {
 
   // The following functions are in trace_buffer_reading.cc.
   //
-  // Gets the next packet. Returns false if there is none for now.
-  bool ReadNextPacket(Sequence* sequence, bool gives_up, ConstBytes* packet);
-  enum class ReadResult { kPacket, kNoPacket, kWaits };
+  // Offers a run at the next fragment. Returns the bytes that were taken.
+  size_t ReadRun(Sequence* sequence, const OnRun& on_run);
+  // Gives out the packet. Returns the bytes that were taken.
+  size_t GiveOut(Sequence* sequence,
+                 ConstBytes packet,
+                 const OnPacket& on_packet);
+  enum class ReadResult { kPacket, kRun, kNoPacket, kWaits };
+  // Moves on by one step: gets a packet, or gives out a run and adds its bytes
+  // to |bytes|.
+  ReadResult ReadNext(Sequence* sequence,
+                      bool gives_up,
+                      const OnRun& on_run,
+                      size_t* bytes,
+                      ConstBytes* packet);
   // Move on: from a place without a chunk; from the end of the first chunk;
   // from its next fragment; from a last fragment whose packet needs patching or
   // goes on. If what is missing may still come, they do not move, and return

@@ -3,6 +3,8 @@
 // Copies chunks to a TraceBuffer: finds out what has become of an earlier copy,
 // compares the two, makes room, and stores the chunk.
 
+#include <string.h>
+
 #include <algorithm>
 #include <iterator>
 
@@ -34,24 +36,37 @@ Fragments FindFragments(ConstBytes payload,
                         size_t num_fragments,
                         bool continues_from_previous,
                         bool continues_on_next) {
-  Fragments fragments;
-  ConstBytes fragment;
-  for (size_t i = 0; i < num_fragments; ++i) {
-    if (ReadFragment(payload, &fragments.size, &fragment) !=
-        FragmentKind::kPacket) {
-      return fragments;
+  size_t offset = 0;
+  uint64_t num_begun = 0;
+  size_t size = 0;
+  for (size_t left = num_fragments; left != 0; --left) {
+    const size_t available = payload.size - offset;
+    // Most lengths have one byte. Of others, the sign makes a size that is
+    // never available, so that one comparison is enough.
+    if (available != 0)
+      size = static_cast<size_t>(static_cast<int8_t>(payload.data[offset]));
+    if (available != 0 && size < available) {
+      offset += 1 + size;
+    } else {
+      ConstBytes fragment;
+      size_t next = offset;
+      const FragmentKind kind = ReadFragmentSlowPath(payload, &next, &fragment);
+      offset = next;
+      if (kind != FragmentKind::kPacket)
+        return {offset, num_begun};
+      size = fragment.size;
     }
-    fragments.num_begun += fragment.size != 0;
+    num_begun += size != 0;
     // The first fragment may be the rest of a packet.
-    if (i == 0 && continues_from_previous)
-      fragments.num_begun = 0;
+    if (continues_from_previous && left == num_fragments)
+      num_begun = 0;
   }
   // An empty fragment is the beginning of a packet if that goes on.
-  if (continues_on_next && fragment.size == 0 &&
+  if (continues_on_next && size == 0 &&
       num_fragments > size_t{continues_from_previous}) {
-    ++fragments.num_begun;
+    ++num_begun;
   }
-  return fragments;
+  return {offset, num_begun};
 }
 
 Fragments FindFragments(const ChunkCopy& copy) {
@@ -209,7 +224,9 @@ void TraceBuffer::StoreInPlaceOfOld(const Arrival& arrival) {
 }
 
 void TraceBuffer::AddMemory(size_t size, ChunkList* added) {
-  added->emplace_back().memory.reset(new uint8_t[size]);
+  uint8_t* const memory = new uint8_t[size + Run::kPadding];
+  added->emplace_back().memory.reset(memory);
+  memset(memory + size, 0, Run::kPadding);
 }
 
 void TraceBuffer::StoreOrLose(const Arrival& arrival,

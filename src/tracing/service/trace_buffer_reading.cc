@@ -15,23 +15,18 @@ namespace service {
 
 bool TraceBuffer::ReadPackets(size_t max_bytes,
                               bool is_final,
-                              const OnPacket& on_packet) {
+                              const OnPacket& on_packet,
+                              const OnRun& on_run) {
   size_t bytes = 0;
-  LossReason why_lost = LossReason::kInvalid;
   for (auto it = sequences_.begin(); it != sequences_.end();) {
     Sequence& sequence = *it;
     const bool gives_up = is_final || sequence.has_ended;
     ConstBytes packet;
-    while (ReadNextPacket(&sequence, gives_up, &packet)) {
-      if (on_packet({packet, sequence.producer, &sequence.sequence_id,
-                     sequence.writer_id, sequence.ledger.has_gap(),
-                     &sequence.lacks_state, &why_lost})) {
-        sequence.ledger.Receive();
-        bytes += packet.size;
-      } else {
-        sequence.ledger.LoseGivenOut(why_lost, packet.size);
-        why_lost = LossReason::kInvalid;
-      }
+    ReadResult result = ReadResult::kNoPacket;
+    while ((result = ReadNext(&sequence, gives_up, on_run, &bytes, &packet)) !=
+           ReadResult::kWaits) {
+      if (result == ReadResult::kPacket)
+        bytes += GiveOut(&sequence, packet, on_packet);
       if (bytes >= max_bytes) {
         // Next time the other writers come first, however fast this one writes.
         sequences_.splice(sequences_.end(), sequences_, it);
@@ -47,26 +42,67 @@ bool TraceBuffer::ReadPackets(size_t max_bytes,
   return false;
 }
 
-bool TraceBuffer::ReadNextPacket(Sequence* sequence,
-                                 bool gives_up,
-                                 ConstBytes* packet) {
+TraceBuffer::ReadResult TraceBuffer::ReadNext(Sequence* sequence,
+                                              bool gives_up,
+                                              const OnRun& on_run,
+                                              size_t* bytes,
+                                              ConstBytes* packet) {
   if (!sequence->has_begun && !gives_up)
-    return false;
-  for (;;) {
-    const auto first = sequence->chunks.begin();
-    ReadResult result;
-    if (first == sequence->chunks.end() ||
-        first->first != sequence->next_position) {
-      result = PassHole(sequence, gives_up);
-    } else {
-      CloneFirst(&*first->second);
-      result = sequence->next_fragment >= first->second->num_packets
-                   ? PassEndOfChunk(sequence, gives_up)
-                   : PassFragment(sequence, gives_up, packet);
-    }
-    if (result != ReadResult::kNoPacket)
-      return result == ReadResult::kPacket;
+    return ReadResult::kWaits;
+  const auto first = sequence->chunks.begin();
+  if (first == sequence->chunks.end() ||
+      first->first != sequence->next_position) {
+    return PassHole(sequence, gives_up);
   }
+  CloneFirst(&*first->second);
+  if (sequence->next_fragment >= first->second->num_packets)
+    return PassEndOfChunk(sequence, gives_up);
+  if (on_run != nullptr) {
+    const size_t run_bytes = ReadRun(sequence, on_run);
+    *bytes += run_bytes;
+    if (run_bytes != 0)
+      return ReadResult::kRun;
+  }
+  return PassFragment(sequence, gives_up, packet);
+}
+
+size_t TraceBuffer::ReadRun(Sequence* sequence, const OnRun& on_run) {
+  Chunk& chunk = *sequence->chunks.begin()->second;
+  const uint16_t index = sequence->next_fragment;
+  // The last packet may go on elsewhere.
+  const uint16_t end = static_cast<uint16_t>(
+      chunk.num_packets - (chunk.needs_patching || chunk.continues_on_next));
+  if (index >= end || (index == 0 && chunk.continues_from_previous) ||
+      sequence->sequence_id == 0 || sequence->ledger.has_gap()) {
+    return 0;
+  }
+  const size_t offset = sequence->next_offset;
+  const RunPart part = on_run(
+      {ConstBytes(chunk.payload.data + offset, chunk.payload.size - offset),
+       size_t{end} - index, sequence->producer, sequence->sequence_id,
+       sequence->lacks_state});
+  if (part.packets == 0)
+    return 0;
+  sequence->ledger.GiveOut(&chunk.account, part.packets);
+  sequence->ledger.Receive(part.packets);
+  sequence->GoTo(sequence->next_position,
+                 static_cast<uint16_t>(index + part.packets),
+                 offset + part.bytes);
+  return part.bytes;
+}
+
+size_t TraceBuffer::GiveOut(Sequence* sequence,
+                            ConstBytes packet,
+                            const OnPacket& on_packet) {
+  LossReason why_lost = LossReason::kInvalid;
+  if (on_packet({packet, sequence->producer, &sequence->sequence_id,
+                 sequence->writer_id, sequence->ledger.has_gap(),
+                 &sequence->lacks_state, &why_lost})) {
+    sequence->ledger.Receive();
+    return packet.size;
+  }
+  sequence->ledger.LoseGivenOut(why_lost, packet.size);
+  return 0;
 }
 
 TraceBuffer::ReadResult TraceBuffer::PassHole(Sequence* sequence,
