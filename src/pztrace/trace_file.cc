@@ -20,6 +20,8 @@
 #include <utility>
 
 #include "protozero/proto_decoder.h"
+#include "protozero/proto_utils.h"
+#include "protozero/tracing/trace.h"
 #include "src/program/io.h"
 #include "src/pztrace/completeness.h"
 #include "src/pztrace/output_file.h"
@@ -165,10 +167,26 @@ size_t TraceFile::Put(const uint8_t* data, size_t size) {
 }
 
 TraceFile::Records TraceFile::Count(const uint8_t* data, size_t size) {
+  constexpr uint8_t kPacketTag =
+      static_cast<uint8_t>(protozero::proto_utils::MakeTagLengthDelimited(
+          protozero::trace::Trace::kPacketFieldNumber));
+  constexpr size_t kMaxShortRecord = 2 + 0x7f;
+  const uint8_t* const end = data + size;
+  const uint8_t* pos = data;
   Records records;
-  protozero::ProtoDecoder decoder(data, size);
-  while (decoder.ReadField()) {
-    records.bytes = decoder.read_offset();
+  for (;;) {
+    // Most records are short packets.
+    if (packets_of_records_.empty() && size >= kMaxShortRecord) {
+      const uint8_t* const last = end - kMaxShortRecord;
+      for (; pos <= last && pos[0] == kPacketTag && pos[1] < 0x80;
+           pos += 2 + pos[1]) {
+        ++records.packets;
+      }
+    }
+    protozero::ProtoDecoder decoder(pos, static_cast<size_t>(end - pos));
+    if (!decoder.ReadField())
+      break;
+    pos += decoder.read_offset();
     if (packets_of_records_.empty()) {
       ++records.packets;
     } else {
@@ -176,6 +194,7 @@ TraceFile::Records TraceFile::Count(const uint8_t* data, size_t size) {
       packets_of_records_.pop_front();
     }
   }
+  records.bytes = static_cast<size_t>(pos - data);
   return records;
 }
 

@@ -131,20 +131,23 @@ inline bool IsShortAndPlain(const uint8_t* pos, const uint8_t* end) {
   static_assert(1 + kMaxShortPacket <= TraceBuffer::Run::kPadding &&
                 kMaxVarInt <= TraceBuffer::Run::kPadding);
   while (pos < end) {
-    size_t size = kTagKinds.of[*pos++];
-    if (size == kVarIntField) {
+    const size_t kind = kTagKinds.of[*pos++];
+    if (PROTOZERO_LIKELY(kind == kVarIntField)) {
       const uint8_t* const limit = pos + kMaxVarInt;
       while (*pos++ >= 0x80) {
         if (pos == limit)
           return false;
       }
-      continue;
-    }
-    if (size == kBytesField)
-      size = *pos++;
-    if (size > kMaxShortPacket)
+    } else if (PROTOZERO_LIKELY(kind == kBytesField)) {
+      const size_t size = *pos++;
+      if (size > kMaxShortPacket)
+        return false;
+      pos += size;
+    } else if (kind == kRareField) {
       return false;
-    pos += size;
+    } else {
+      pos += kind;
+    }
   }
   return pos == end;
 }
@@ -329,26 +332,36 @@ TrustedFields::RunCursor TrustedFields::WriteShortPackets(
     const uint8_t* end,
     const uint8_t* records_end) const {
   static_assert(kMaxShortPacket + kMaxSize < 0x80);
-  const size_t trusted_size = size_;
+  if (static_cast<size_t>(records_end - cursor.record) <
+      kMaxShortPacket + kMaxAdded) {
+    return cursor;
+  }
+  const uint8_t* const last_record =
+      records_end - (kMaxShortPacket + kMaxAdded);
+  const size_t added = 2 + size_;
   const uint8_t* pos = cursor.pos;
   uint8_t* record = cursor.record;
   size_t packets_left = cursor.packets_left;
-  while (packets_left != 0 && pos != end &&
-         records_end - record >= ptrdiff_t{kMaxShortPacket + kMaxAdded}) {
+  for (; packets_left != 0 && record <= last_record; --packets_left) {
+    // In the padding, there is a size, too.
     const size_t size = *pos;
-    const uint8_t* const packet = pos + 1;
-    if (size == 0 || size > kMaxShortPacket || end - pos <= ptrdiff_t(size) ||
-        !IsShortAndPlain(packet, packet + size)) {
+    if (size == 0 || size > kMaxShortPacket)
       break;
-    }
+    const uint8_t* const packet = pos + 1;
+    const uint8_t* const next = packet + size;
+    if (next > end || !IsShortAndPlain(packet, next))
+      break;
     record[0] = kPacketTag;
-    record[1] = static_cast<uint8_t>(size + trusted_size);
+    record[1] = static_cast<uint8_t>(size + added - 2);
     // Copies of constant size need no call. The next one overwrites the excess.
-    memcpy(record + 2, packet, kMaxShortPacket);
+    memcpy(record + 2, packet, kMaxShortPacket / 2);
+    if (size > kMaxShortPacket / 2) {
+      memcpy(record + 2 + kMaxShortPacket / 2, packet + kMaxShortPacket / 2,
+             kMaxShortPacket / 2);
+    }
     memcpy(record + 2 + size, bytes_, kMaxSize);
-    record += 2 + size + trusted_size;
-    pos = packet + size;
-    --packets_left;
+    record += size + added;
+    pos = next;
   }
   return {pos, record, packets_left};
 }
@@ -361,7 +374,7 @@ bool TrustedFields::WriteAnyPacket(const TraceBuffer::Run& run,
   if (cursor->packets_left == 0 ||
       ReadFragment(run.fragments, &offset, &packet) != FragmentKind::kPacket ||
       packet.size == 0 ||
-      packet.size + kMaxAdded >
+      std::max(packet.size, kMaxShortPacket) + kMaxAdded >
           static_cast<size_t>(records_end - cursor->record) ||
       !IsValidPacket(packet) ||
       (!run.producer.reports_losses && SaysPreviousPacketDropped(packet))) {
