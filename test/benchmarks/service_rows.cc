@@ -57,7 +57,7 @@ struct ShortChunks {
   static constexpr ConstBytes kBytes{kPacket, sizeof(kPacket)};
 };
 struct EventChunks {
-  // As many as fill a batch of the trace.
+  // The pages whose packets are a batch of the trace.
   static constexpr size_t kPages = 16;
   static constexpr ABI::PageLayout kLayout = ABI::kPageDiv1;
   static constexpr size_t kChunks = 1;

@@ -192,6 +192,30 @@ TEST(PacketRunTest, PacketThatIsCutOffIsNotTaken) {
   }
 }
 
+TEST(PacketRunTest, LongestFieldsHaveRoom) {
+  uint32_t sequence = UINT32_MAX;
+  const TraceBuffer::ProducerIdentity producer = {1, -1, -1};
+  TraceBuffer::Packet packet = {};
+  packet.producer = producer;
+  packet.sequence_id = &sequence;
+  packet.previous_packet_dropped = true;
+  TrustedFields trusted(true);
+  const std::string ones = " ff ff ff ff ff ff ff ff ff 01";
+  EXPECT_EQ(Hex(trusted.Of(packet).ToStdStringView()),
+            "18" + ones + " 50 ff ff ff ff 0f f8 04" + ones + " d0 02 01");
+  const std::string memory = FromHex("02 40 01 02 40 02") +
+                             std::string(TraceBuffer::Run::kPadding, '\0');
+  std::vector<uint8_t> trace;
+  trusted.AppendTo({{reinterpret_cast<const uint8_t*>(memory.data()), 6},
+                    2,
+                    producer,
+                    sequence,
+                    false},
+                   &trace);
+  const std::string fields = "18" + ones + " 50 ff ff ff ff 0f f8 04" + ones;
+  EXPECT_EQ(Hex(trace), "0a 1f 40 01 " + fields + " 0a 1f 40 02 " + fields);
+}
+
 INSTANTIATE_TEST_SUITE_P(,
                          AnyPacketRunTest,
                          testing::Bool(),

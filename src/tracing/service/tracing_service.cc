@@ -331,8 +331,8 @@ bool TracingService::Impl::ReadBatch(TracingSessionID session_id,
       *limit = reader.BytesReadWhenEmpty(*session);
     RunsInMemory([&] {
       // The memory is taken before packets leave the buffer: a packet is lost
-      // if it no longer fits into |trace| and |trace| cannot grow. Events become
-      // twice as long with the fields that they get.
+      // if it no longer fits into |trace| and |trace| cannot grow. Events
+      // become twice as long with the fields that they get.
       trace->reserve(2 * service::SessionReader::kBatchSize);
       has_memory = reader.ReadBatch(session, trace, has_more);
     });
