@@ -78,9 +78,6 @@ constexpr bool IsOfService(uint32_t field_id) {
   }
 }
 
-// The largest packet that IsShortAndPlain() reads.
-constexpr size_t kMaxShortPacket = 64;
-
 // The kinds of fields by the first byte of their tag. The value of a number of
 // fixed size is that size.
 enum TagKind : uint8_t {
@@ -123,15 +120,38 @@ struct TagKinds {
 };
 constexpr TagKinds kTagKinds;
 
-// Returns whether a packet of kMaxShortPacket bytes at most is valid, as
-// IsValidPacket() says, and has only fields with tags of one byte, as nearly
-// all events. Looks for the end once a field, so it may read padding.
-inline bool IsShortAndPlain(const uint8_t* pos, const uint8_t* end) {
+// Returns the kind of a field with a tag of two bytes, kRareField for any
+// other.
+inline size_t KindOfLongTag(uint32_t first, uint32_t second) {
+  if (first < 0x80 || second >= 0x80)
+    return kRareField;
+  const uint32_t field_id =
+      proto_utils::GetTagFieldId((first & 0x7f) | second << 7);
+  // What is to be done with a packet after a loss depends on its writer.
+  if (field_id == 0 || IsOfService(field_id) ||
+      field_id == TracePacket::kPreviousPacketDroppedFieldNumber) {
+    return kRareField;
+  }
+  return kTagKinds.of[proto_utils::MakeTagVarInt(1) | (first & 7)];
+}
+
+// The largest packet that is copied without a call.
+constexpr size_t kMaxShortPacket = 64;
+static_assert(1 + kMaxShortPacket <= TraceBuffer::Run::kPadding);
+
+// Returns whether a packet is valid, as IsValidPacket() says, and has no rare
+// fields, as nearly all events. Looks for the end once a field, so it may read
+// padding. For packets of kMaxShortPacket bytes at most, kIsShort takes fewer
+// instructions, and takes long tags for rare ones.
+template <bool kIsShort>
+inline bool IsPlainPacket(const uint8_t* pos, const uint8_t* end) {
   constexpr size_t kMaxVarInt = 8;
-  static_assert(1 + kMaxShortPacket <= TraceBuffer::Run::kPadding &&
-                kMaxVarInt <= TraceBuffer::Run::kPadding);
+  static_assert(kMaxVarInt + 2 <= TraceBuffer::Run::kPadding);
   while (pos < end) {
-    const size_t kind = kTagKinds.of[*pos++];
+    const uint32_t tag = *pos++;
+    size_t kind = kTagKinds.of[tag];
+    if (!kIsShort && kind == kRareField)
+      kind = KindOfLongTag(tag, *pos++);
     if (PROTOZERO_LIKELY(kind == kVarIntField)) {
       const uint8_t* const limit = pos + kMaxVarInt;
       while (*pos++ >= 0x80) {
@@ -139,9 +159,16 @@ inline bool IsShortAndPlain(const uint8_t* pos, const uint8_t* end) {
           return false;
       }
     } else if (PROTOZERO_LIKELY(kind == kBytesField)) {
-      const size_t size = *pos++;
-      if (size > kMaxShortPacket)
+      size_t size = *pos++;
+      if (!kIsShort && size >= 0x80) {
+        if (*pos >= 0x80)
+          return false;
+        size += (size_t{*pos++} << 7) - 0x80;
+      }
+      if (kIsShort ? size > kMaxShortPacket
+                   : static_cast<ptrdiff_t>(size) > end - pos) {
         return false;
+      }
       pos += size;
     } else if (kind == kRareField) {
       return false;
@@ -349,7 +376,7 @@ TrustedFields::RunCursor TrustedFields::WriteShortPackets(
       break;
     const uint8_t* const packet = pos + 1;
     const uint8_t* const next = packet + size;
-    if (next > end || !IsShortAndPlain(packet, next))
+    if (next > end || !IsPlainPacket<true>(packet, next))
       break;
     record[0] = kPacketTag;
     record[1] = static_cast<uint8_t>(size + added - 2);
@@ -375,9 +402,12 @@ bool TrustedFields::WriteAnyPacket(const TraceBuffer::Run& run,
       ReadFragment(run.fragments, &offset, &packet) != FragmentKind::kPacket ||
       packet.size == 0 ||
       std::max(packet.size, kMaxShortPacket) + kMaxAdded >
-          static_cast<size_t>(records_end - cursor->record) ||
-      !IsValidPacket(packet) ||
-      (!run.producer.reports_losses && SaysPreviousPacketDropped(packet))) {
+          static_cast<size_t>(records_end - cursor->record)) {
+    return false;
+  }
+  if (!IsPlainPacket<false>(packet.data, packet.data + packet.size) &&
+      (!IsValidPacket(packet) ||
+       (!run.producer.reports_losses && SaysPreviousPacketDropped(packet)))) {
     return false;
   }
   cursor->record = WriteRecord(packet, {bytes_, size_}, cursor->record);
