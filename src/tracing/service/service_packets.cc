@@ -127,7 +127,7 @@ inline size_t KindOfLongTag(uint32_t first, uint32_t second) {
     return kRareField;
   const uint32_t field_id =
       proto_utils::GetTagFieldId((first & 0x7f) | second << 7);
-  // What is to be done with a packet after a loss depends on its writer.
+  // A packet that says that another one was dropped needs another look.
   if (field_id == 0 || IsOfService(field_id) ||
       field_id == TracePacket::kPreviousPacketDroppedFieldNumber) {
     return kRareField;
