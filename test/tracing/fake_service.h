@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <atomic>
 #include <deque>
 #include <map>
 #include <memory>
@@ -89,6 +90,7 @@ class FakeService : public ProducerEndpoint {
 
   // ProducerEndpoint:
   void CommitData(const CommitDataRequest& request) override;
+  void WakeOwner() override { ++num_wakeups_; }
   void RegisterTraceWriter(WriterID writer_id, BufferID buffer) override;
   void UnregisterTraceWriter(WriterID writer_id) override;
 
@@ -105,6 +107,7 @@ class FakeService : public ProducerEndpoint {
 
   std::map<WriterID, BufferID> registered_writers() const;
   size_t num_requests() const;
+  size_t num_wakeups() const { return num_wakeups_; }
   // Returns how many chunks of that writer have been drained. Any thread may
   // call it.
   size_t num_chunks_of(WriterID writer_id) const;
@@ -116,6 +119,7 @@ class FakeService : public ProducerEndpoint {
 
   const SharedMemoryABI abi_;
   bool drains_on_commit_ = false;
+  std::atomic<size_t> num_wakeups_{0};
 
   mutable std::mutex queue_lock_;
   std::deque<CopiedRequest> queue_;

@@ -118,9 +118,10 @@ TEST_F(SharedMemoryArbiterTest, OwnerHasTimeToCommit) {
   };
   // A batch is half of the memory.
   const size_t batch_ms = kSize / 2 / arbiter.kBytesPerMs;
-  EXPECT_EQ(arbiter.CommitBatch(), arbiter.kQuietFactor * batch_ms);
+  EXPECT_EQ(arbiter.CommitBatch(), arbiter.kNoHurry);
   fill_pages(1);
   EXPECT_EQ(arbiter.CommitBatch(), batch_ms - 1);
+  EXPECT_EQ(arbiter.CommitBatch(), arbiter.kNoHurry);
   fill_pages(kPages / 8);
   EXPECT_EQ(arbiter.CommitBatch(), kSize * 3 / 8 / arbiter.kBytesPerMs - 1);
   // With many chunks, a writer commits at three quarters.
@@ -128,6 +129,99 @@ TEST_F(SharedMemoryArbiterTest, OwnerHasTimeToCommit) {
   EXPECT_EQ(service.num_requests(), 0u);
   fill_pages(3);
   EXPECT_GT(service.num_requests(), 0u);
+}
+
+using WakeFor = SharedMemoryArbiter::WakeFor;
+
+class WaitingOwnerTest : public SharedMemoryArbiterTest {
+ protected:
+  void SetUp() override {
+    SharedMemoryArbiter::Options options;
+    options.page_layout = ABI::kPageDiv14;
+    options.owner_commits = true;
+    Start(options);
+    writer_ = arbiter_->CreateTraceWriter(1);
+  }
+
+  std::unique_ptr<TraceWriter> writer_;
+};
+
+TEST_F(WaitingOwnerTest, TheFirstChunkWakesAndLaterOnesDoNot) {
+  ASSERT_TRUE(arbiter_->BeginWait(WakeFor::kAnyWork));
+  EXPECT_EQ(service_.num_wakeups(), 0u);
+  WriteNumber(writer_.get(), 1);
+  EXPECT_EQ(service_.num_wakeups(), 1u);
+  FillChunks(writer_.get(), 10);
+  EXPECT_EQ(service_.num_wakeups(), 1u);
+  arbiter_->EndWait();
+  EXPECT_TRUE(arbiter_->TakeWork());
+  EXPECT_FALSE(arbiter_->TakeWork());
+  EXPECT_EQ(arbiter_->num_wakeups(), 1u);
+}
+
+TEST_F(WaitingOwnerTest, PacketsInTheSameChunkDoNotWake) {
+  WriteNumber(writer_.get(), 1);
+  arbiter_->TakeWork();
+  ASSERT_TRUE(arbiter_->BeginWait(WakeFor::kAnyWork));
+  WriteNumber(writer_.get(), 2);
+  EXPECT_EQ(service_.num_wakeups(), 0u);
+  // A chunk that is finished has to be committed.
+  writer_->ReturnChunk();
+  EXPECT_EQ(service_.num_wakeups(), 1u);
+}
+
+TEST_F(WaitingOwnerTest, LossesWake) {
+  SharedMemoryArbiter::Options options;
+  options.owner_commits = true;
+  options.max_writers = 1;
+  Start(options);
+  writer_ = arbiter_->CreateTraceWriter(1);
+  auto without_id = arbiter_->CreateTraceWriter(1);
+  ASSERT_TRUE(arbiter_->BeginWait(WakeFor::kAnyWork));
+  WriteNumber(without_id.get(), 1);
+  EXPECT_EQ(service_.num_wakeups(), 1u);
+  arbiter_->EndWait();
+  EXPECT_TRUE(arbiter_->TakeWork());
+  without_id.reset();
+  writer_.reset();
+}
+
+TEST_F(WaitingOwnerTest, AnOwnerThatHasWorkDoesNotWait) {
+  WriteNumber(writer_.get(), 1);
+  EXPECT_FALSE(arbiter_->BeginWait(WakeFor::kAnyWork));
+  EXPECT_TRUE(arbiter_->TakeWork());
+  EXPECT_TRUE(arbiter_->BeginWait(WakeFor::kAnyWork));
+  arbiter_->EndWait();
+  // Nothing waits any more.
+  FillChunks(writer_.get(), 1);
+  EXPECT_EQ(service_.num_wakeups(), 0u);
+}
+
+TEST_F(WaitingOwnerTest, ABatchWakesAnOwnerThatWaitsForATime) {
+  const SharedMemory memory(32 * kPageSize);
+  FakeService service(memory, kPageSize);
+  SharedMemoryArbiter::Options options;
+  options.page_layout = ABI::kPageDiv14;
+  options.owner_commits = true;
+  SharedMemoryArbiter arbiter(memory.start(), memory.size(), kPageSize,
+                              &service, options);
+  auto writer = arbiter.CreateTraceWriter(1);
+  ASSERT_TRUE(arbiter.BeginWait(WakeFor::kBatch));
+  const size_t batch = memory.size() / 2 / arbiter.chunk_size();
+  FillChunks(writer.get(), batch);
+  EXPECT_EQ(service.num_wakeups(), 0u);
+  FillChunks(writer.get(), 2);
+  EXPECT_EQ(service.num_wakeups(), 1u);
+  FillChunks(writer.get(), 2);
+  EXPECT_EQ(service.num_wakeups(), 1u);
+  arbiter.EndWait();
+  // It is not committed yet.
+  EXPECT_EQ(service.num_requests(), 0u);
+  EXPECT_FALSE(arbiter.BeginWait(WakeFor::kBatch));
+  arbiter.CommitBatch();
+  EXPECT_NE(service.num_requests(), 0u);
+  EXPECT_TRUE(arbiter.BeginWait(WakeFor::kBatch));
+  arbiter.EndWait();
 }
 
 TEST_F(SharedMemoryArbiterTest, OwnerCommitsWhatIsQueued) {

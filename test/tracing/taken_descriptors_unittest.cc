@@ -379,23 +379,53 @@ TEST_F(TakenDescriptorsTest, AProducerThatDoesNotTryAgainSaysWhy) {
   own.ExpectUntouched();
 }
 
-TEST_F(TakenDescriptorsTest, AChildThatHasThemDoesNotKeepTheProducer) {
+// Takes descriptors that a child has, too, so that nothing ends a poll(): its
+// files are open, and silent files are in their place.
+class SilentlyTakenTest : public TakenDescriptorsTest {
+ protected:
+  void Take(OwnFile* own) {
+    child_ = fork();
+    if (child_ == 0) {
+      for (;;)
+        pause();
+    }
+    ASSERT_GT(child_, 0);
+    for (const int number : numbers_)
+      own->Take(number);
+  }
+  void TearDown() override {
+    if (child_ > 0) {
+      kill(child_, SIGKILL);
+      waitpid(child_, nullptr, 0);
+    }
+  }
+
+ private:
+  pid_t child_ = -1;
+};
+
+TEST_F(SilentlyTakenTest, AProducerThatIsRecordedConnectsAgain) {
+  HostThread host(socket());
+  const TracingSessionID session = host.Start();
+  OwnFile own(OwnFile::kSocket);
+  Connect(Options());
+  Take(&own);
+  EXPECT_TRUE(WaitFor([&] { return producer_->Sync(kTimeoutMs); }));
+  EXPECT_EQ(producer_->num_connections(), 2u);
+  producer_.reset();
+  own.ExpectUntouched();
+  host.StopAndRead(session);
+}
+
+TEST_F(SilentlyTakenTest, AProducerThatIsNotRecordedCanBeDestroyed) {
   HostThread host(socket());
   OwnFile own(OwnFile::kSocket);
   Connect(Options());
-  const pid_t child = fork();
-  if (child == 0) {
-    for (;;)
-      pause();
-  }
-  ASSERT_GT(child, 0);
-  for (const int number : numbers_)
-    own.Take(number);
-  EXPECT_TRUE(WaitFor([&] { return producer_->Sync(kTimeoutMs); }));
+  Take(&own);
   producer_.reset();
-  kill(child, SIGKILL);
-  waitpid(child, nullptr, 0);
   own.ExpectUntouched();
+  // Another one works.
+  Connect(Options());
 }
 
 TEST_F(TakenDescriptorsTest, AHostThatHasNoneLeftCanBeStopped) {

@@ -99,9 +99,10 @@ class Producer {
     uint32_t stall_timeout_ms = 3000;
     // The time after which finished chunks are committed at the latest. The
     // producer's thread commits them, so that threads that trace need not call
-    // the system. While there are such threads, it looks how much is finished
-    // every 4 ms if 8 MB are shared, every 16 ms while nothing is, and more
-    // often if less is shared; and commits when it is a quarter of the memory.
+    // the system. While threads fill chunks, it looks how much is finished
+    // every 4 ms if 8 MB are shared, and more often if less is shared; and
+    // commits when it is a quarter of the memory. After this time without a
+    // chunk, it sleeps; the thread that takes the next one wakes it.
     uint32_t commit_period_ms = 100;
     // The time after which a thread that writes nothing gives up the chunk that
     // it has begun, or twice that time at the latest. 0 for never. Needs

@@ -93,6 +93,10 @@ class ProducerEndpoint {
                                    BufferID /*target_buffer*/) {}
   // Says that a writer has ended. It has committed everything before.
   virtual void UnregisterTraceWriter(WriterID /*writer_id*/) {}
+
+  // Ends the wait of the owner's thread; see SharedMemoryArbiter::BeginWait().
+  // Any thread, and perhaps a signal handler: must be async-signal-safe.
+  virtual void WakeOwner() {}
 };
 
 PROTOZERO_ABI_END

@@ -41,7 +41,8 @@ struct RingState;
 // With Options::owner_commits, a thread of the owner calls CommitBatch(), and
 // threads that write make no system call to commit, with three exceptions: a
 // packet of more than five chunks, a buffer with hardly a free chunk, and the
-// first of several losses. There, the service has to know at once.
+// first of several losses. There, the service has to know at once. While that
+// thread waits, a writer may have to wake it: see BeginWait().
 //
 // Allocates in the constructor, and when a writer is created. Any thread.
 class SharedMemoryArbiter {
@@ -108,16 +109,32 @@ class SharedMemoryArbiter {
   void FlushPendingCommitDataRequests();
   // Commits the finished chunks if half of a batch is finished. Returns the
   // number of milliseconds after which to call it again: the time in which
-  // threads that write kBytesPerMs finish the rest of a batch, or kQuietFactor
-  // times that if no chunk was finished since the last call. Looks at one word
-  // if there is nothing to do. One thread.
+  // threads that write kBytesPerMs finish the rest of a batch, or kNoHurry if no
+  // chunk was finished since the last call. Looks at one word if there is
+  // nothing to do. One thread.
   uint32_t CommitBatch();
   // The speed for which CommitBatch() is called early enough: that of a thread
   // that does nothing but trace.
   static constexpr size_t kBytesPerMs = 1 << 20;
-  // The factor that spares a quiet program three of four calls. Should it begin
-  // to write at that speed, a writer may have to commit once.
-  static constexpr size_t kQuietFactor = 4;
+  static constexpr uint32_t kNoHurry = UINT32_MAX;
+
+  // With Options::owner_commits, the owner's thread waits between BeginWait()
+  // and EndWait(). One writer then calls ProducerEndpoint::WakeOwner(), at most
+  // once for each wait: when a batch is finished, and, if the owner waits for
+  // kAnyWork, when a writer takes or finishes a chunk or has losses to report.
+  enum class WakeFor : uint32_t { kBatch = 1, kAnyWork = 2 };
+  // Returns false if that has happened already; there is no wait then. One
+  // thread, the same as CommitBatch().
+  bool BeginWait(WakeFor reason);
+  // Returns when no writer is in WakeOwner() any more.
+  void EndWait();
+  // Returns whether there was such work since the last call. The same thread.
+  bool TakeWork();
+  // Returns the number of times that writers have called WakeOwner(). Any
+  // thread.
+  uint32_t num_wakeups() const {
+    return num_wakeups_.load(std::memory_order_relaxed);
+  }
   // Commits the finished chunks, and returns when that is done. Waits for other
   // threads that are in ProducerEndpoint::CommitData().
   void FlushPendingCommitDataRequestsAndWait();
@@ -128,8 +145,9 @@ class SharedMemoryArbiter {
   // last call. It notices when it writes its next packet, which begins in
   // another chunk; if that is right now, it waits. For a writer, this costs one
   // comparison a packet. Does nothing without Options::process_barrier, or if
-  // that returns false. A writer that waits for a chunk calls this, too.
-  void ReturnIdleChunks(bool even_if_recent);
+  // that returns false. A writer that waits for a chunk calls this, too. Returns
+  // whether a later call may find more: a writer still has a chunk.
+  bool ReturnIdleChunks(bool even_if_recent);
   // Returns whether a thread is in the middle of a packet for that buffer. Its
   // chunk cannot be committed before the packet ends. Takes a lock.
   bool HasOpenPacket(BufferID target_buffer);
@@ -229,7 +247,7 @@ class SharedMemoryArbiter {
     return false;
   }
   // Does ReturnIdleChunks() if |lock|, a lock of |writers_lock_|, is held.
-  void ReturnIdleChunksLocked(const std::unique_lock<std::mutex>& lock,
+  bool ReturnIdleChunksLocked(const std::unique_lock<std::mutex>& lock,
                               bool even_if_recent);
   // Completes the chunk and queues it for the next commit.
   void PushFinishedChunk(const SharedMemoryABI::Chunk& chunk,
@@ -237,6 +255,8 @@ class SharedMemoryArbiter {
   // Completes the chunk and queues it, and commits if a writer has to.
   void QueueFinishedChunk(const SharedMemoryABI::Chunk& chunk,
                           BufferID target_buffer);
+  // Commits, or has the owner commit, |bytes| that are a batch.
+  void CommitFullBatch(size_t bytes);
   // Queues patches of a chunk that has been queued before, and flushes: without
   // them, the service cannot use the writer's data.
   void QueuePatches(const PatchList::Group& group);
@@ -253,6 +273,21 @@ class SharedMemoryArbiter {
   // Commits and reports everything of the writer. |slot| is null if it has no
   // id.
   void ReleaseWriter(WriterSlot* slot);
+
+  // Tells the owner's thread that a writer has taken or finished a chunk or has
+  // losses, and wakes it if it waits for that. Async-signal-safe.
+  void NoteWork() {
+    if (!options_.owner_commits)
+      return;
+    // An exchange is needed, not a load first: either the owner finds the work,
+    // or this finds that the owner waits.
+    const uint32_t owner =
+        owner_.fetch_or(kHasWork, std::memory_order_release);
+    if (PROTOZERO_UNLIKELY((owner & kWaitsForAnyWork) != 0))
+      WakeOwner(kWaitsForAnyWork);
+  }
+  // Wakes the owner's thread if it waits for one of |reasons|.
+  PROTOZERO_COLD void WakeOwner(uint32_t reasons);
 
   // REQUIRES, for these: this thread is the one that sends.
   void SendQueued();
@@ -279,6 +314,21 @@ class SharedMemoryArbiter {
   std::atomic<Patch*> finished_patches_{nullptr};
   std::atomic<LossAccount*> unreported_losses_{nullptr};
   std::atomic<size_t> finished_bytes_{0};
+  // The state of the owner's thread, as bits. The thread and writers change it
+  // by exchanges only, so each sees what the one before it has done:
+  //
+  //   kHasWork            set by writers, cleared by TakeWork()
+  //   kWaitsForBatch,     set by BeginWait(), cleared by EndWait(), or by the
+  //   kWaitsForAnyWork    writer that wakes the thread
+  //   kIsBeingWoken       set and cleared by that writer
+  static constexpr uint32_t kWaitsForBatch =
+      static_cast<uint32_t>(WakeFor::kBatch);
+  static constexpr uint32_t kWaitsForAnyWork =
+      static_cast<uint32_t>(WakeFor::kAnyWork);
+  static constexpr uint32_t kHasWork = 4;
+  static constexpr uint32_t kIsBeingWoken = 8;
+  std::atomic<uint32_t> owner_{0};
+  std::atomic<uint32_t> num_wakeups_{0};
   // The finished bytes after the last CommitBatch().
   size_t last_finished_bytes_ = 0;
   const std::unique_ptr<FinishedChunk[]> chunk_entries_;

@@ -42,6 +42,9 @@ using Lock = std::unique_lock<std::mutex>;
 using SteadyClock = std::chrono::steady_clock;
 
 constexpr uint32_t kMaxWaitForRecorderMs = 2000;
+// The time that the destructor waits for a thread that it may be unable to
+// wake.
+constexpr std::chrono::seconds kMaxWaitForLost{3};
 
 // Called before a producer's thread starts, without a lock.
 void PrepareForThread() {
@@ -83,15 +86,20 @@ class Producer::Impl : public internal::ProducerShared {
       status.set_state(State::kDisconnected);
   }
   ~Impl() {
-    {
-      Lock lock(ClientLock());
-      RemoveFromProducers(this);
-      is_stopping = true;
-      wakeup.Notify();
-      changed.notify_all();
-    }
     if (thread_.is_started())
       thread_.Join();
+  }
+
+  // Has the thread end. Returns false if the program has taken the descriptors
+  // that would wake it: then it may need this object for good.
+  bool Stop() {
+    Lock lock(ClientLock());
+    RemoveFromProducers(this);
+    is_stopping = true;
+    wakeup.Notify();
+    changed.notify_all();
+    return !thread_.is_started() || wakeup.fd() >= 0 ||
+           changed.wait_for(lock, kMaxWaitForLost, [this] { return has_ended; });
   }
 
   // Returns whether there is a connection. REQUIRES: ClientLock().
@@ -140,7 +148,8 @@ Producer::Producer(Options options, int connected_socket) {
 }
 
 Producer::~Producer() {
-  if (impl_ != nullptr && impl_->is_abandoned)
+  const NoCancellation no_cancellation;
+  if (impl_ != nullptr && (impl_->is_abandoned || !impl_->Stop()))
     impl_.release();
 }
 

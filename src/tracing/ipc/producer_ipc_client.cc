@@ -209,10 +209,12 @@ void ProducerIpcClient::RegisterTraceWriter(WriterID writer_id,
         message->set_target_buffer(buffer);
       });
   num_writers_.fetch_add(1, std::memory_order_relaxed);
-  // From now on, the producer's thread looks for what writers have finished.
-  std::lock_guard<std::mutex> lock(ClientLock());
-  if (wakeup_ != nullptr)
-    wakeup_->Notify();
+}
+
+void ProducerIpcClient::WakeOwner() {
+  // Takes no lock: the interrupted thread may have it. The producer's thread is
+  // in a wait, so it neither opens nor closes the descriptor meanwhile.
+  wakeup_->Notify();
 }
 
 void ProducerIpcClient::UnregisterTraceWriter(WriterID writer_id) {

@@ -112,6 +112,7 @@ class ProducerIpcClient final
   void CommitData(const CommitDataRequest& request) override;
   void RegisterTraceWriter(WriterID writer_id, BufferID buffer) override;
   void UnregisterTraceWriter(WriterID writer_id) override;
+  void WakeOwner() override;
 
   // Makes all connections share nothing with the parent or the service any
   // more, in a child process, after fork(). All objects stay where they are,
@@ -140,7 +141,7 @@ class ProducerIpcClient final
   void EndFrame();
   void OnSent(SendStatus status);
 
-  // Guarded by ClientLock().
+  // Guarded by ClientLock(), except for |wakeup_| in WakeOwner().
   const WakeupFd* wakeup_;
   ScopedFd socket_;
   bool is_open_ = true;

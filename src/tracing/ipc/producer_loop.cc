@@ -17,6 +17,7 @@
 
 #include "src/tracing/ipc/background_thread.h"
 #include "src/tracing/ipc/client_lock.h"
+#include "src/tracing/ipc/commit_schedule.h"
 #include "src/tracing/ipc/service_owner.h"
 #include "src/tracing/ipc/unix_socket.h"
 #include "src/tracing/shared_memory/out_of_memory.h"
@@ -39,6 +40,13 @@ constexpr uint32_t kMinReconnectPauseMs = 100;
 constexpr int kGoodbyeTimeoutMs = 1000;
 // The period after which the loop checks for other threads of the program.
 constexpr int kWatchPeriodMs = 200;
+
+// Returns the shorter one of two times; -1 is any time.
+int Shorter(int timeout_ms, int other_ms) {
+  if (timeout_ms < 0 || other_ms < 0)
+    return std::max(timeout_ms, other_ms);
+  return std::min(timeout_ms, other_ms);
+}
 
 }  // namespace
 
@@ -70,6 +78,9 @@ void ProducerLoop::Run() {
     Pause(&pause_ms);
   }
   StopSurvivor();
+  Lock lock(ClientLock());
+  producer_->has_ended = true;
+  producer_->changed.notify_all();
 }
 
 bool ProducerLoop::ConnectAndServe() {
@@ -207,13 +218,9 @@ void ProducerLoop::StopSurvivor() {
 
 void ProducerLoop::HandleEvents(ProducerIpcClient* connection,
                                 CommandHandler* handler) {
-  const Producer::Options& options = producer_->options;
   FrameReader reader;
+  CommitSchedule schedule(producer_->options, connection);
   connection->Bind();
-  // The time until the next commit, if threads write.
-  int commit_in_ms = 1;
-  SteadyClock::time_point commit_at;
-  SteadyClock::time_point return_idle_chunks_at;
   while (connection->is_open()) {
     bool watches_threads;
     pollfd fds[2] = {{-1, POLLIN, 0}, {connection->socket(), POLLIN, 0}};
@@ -226,12 +233,14 @@ void ProducerLoop::HandleEvents(ProducerIpcClient* connection,
     }
     if (connection->has_queued())
       fds[1].events |= POLLOUT;
-    // Without instances or writers, no thread has anything to commit.
-    const bool commits = connection->ring_bytes() == 0 &&
-                         handler->has_instances() &&
-                         connection->num_writers() != 0;
-    const int timeout_ms = commits ? commit_in_ms : -1;
-    if (Poll(fds, 2, timeout_ms, watches_threads) < 0 && errno != EINTR) {
+    const bool is_recorded =
+        handler->has_instances() && connection->ring_bytes() == 0;
+    const int longest_ms = is_recorded ? WakeupFd::kMaxPollMs : -1;
+    const int timeout_ms = Shorter(schedule.BeginWait(), longest_ms);
+    const int result = Poll(fds, 2, timeout_ms, watches_threads);
+    const int error = errno;
+    schedule.EndWait();
+    if (result < 0 && error != EINTR) {
       // Only memory can be missing. It is no use to ask again at once.
       return OnOutOfMemory();
     }
@@ -241,23 +250,7 @@ void ProducerLoop::HandleEvents(ProducerIpcClient* connection,
       connection->SendQueued();
     if ((fds[1].revents & ~POLLOUT) && !Receive(connection, handler, &reader))
       break;
-    SharedMemoryArbiter* const arbiter = connection->arbiter();
-    if (arbiter == nullptr || connection->ring_bytes() != 0)
-      continue;
-    const auto now = SteadyClock::now();
-    if (options.idle_period_ms != 0 && now >= return_idle_chunks_at) {
-      return_idle_chunks_at =
-          now + std::chrono::milliseconds(options.idle_period_ms);
-      arbiter->ReturnIdleChunks(/*even_if_recent=*/false);
-    }
-    if (now >= commit_at) {
-      commit_at = now + std::chrono::milliseconds(options.commit_period_ms);
-      arbiter->FlushPendingCommitDataRequests();
-    }
-    commit_in_ms = static_cast<int>(
-        std::min(arbiter->CommitBatch(), options.commit_period_ms));
-    if (connection->memory_ahead()->Provide())
-      commit_in_ms = 1;
+    schedule.Run();
   }
 }
 
@@ -362,16 +355,14 @@ int ProducerLoop::Poll(pollfd* fds,
   if (looks_for_threads)
     takes_signals_ = OnlyBackgroundThreadsAreLeft();
   // Without the descriptor, nothing ends the poll.
-  const int longest = looks_for_threads || fds[0].fd < 0 ? kWatchPeriodMs
-                                                         : WakeupFd::kMaxPollMs;
-  if (timeout_ms < 0 || timeout_ms > longest)
-    timeout_ms = longest;
+  if (looks_for_threads || fds[0].fd < 0)
+    timeout_ms = Shorter(timeout_ms, kWatchPeriodMs);
   if (!takes_signals_)
     return poll(fds, num_fds, timeout_ms);
   const timespec timeout{timeout_ms / 1000, timeout_ms % 1000 * 1000000};
   sigset_t none;
   sigemptyset(&none);
-  return ppoll(fds, num_fds, &timeout, &none);
+  return ppoll(fds, num_fds, timeout_ms < 0 ? nullptr : &timeout, &none);
 }
 
 void ProducerLoop::OnOutOfMemory() {

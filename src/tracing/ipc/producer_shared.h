@@ -63,8 +63,9 @@ struct ProducerShared {
   // one is to be made without a pause.
   uint32_t failed_attempts = 0;
   bool is_in_a_hurry = false;
-  // True if the thread is to end.
+  // True if the thread is to end, and if it does nothing more.
   bool is_stopping = false;
+  bool has_ended = false;
   // True if a thread that has made a producer has ended: there may be no other
   // thread left of the program. Until then, nobody has to look.
   bool watches_threads = false;

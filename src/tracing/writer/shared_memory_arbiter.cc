@@ -160,6 +160,7 @@ Chunk SharedMemoryArbiter::SearchForChunk(WriterSlot* slot, size_t max_pages) {
       page = page + 1 == num_pages ? 0 : page + 1;
     if (chunk.is_valid()) {
       slot->next_page.store(page, std::memory_order_relaxed);
+      NoteWork();
       return chunk;
     }
   }
@@ -192,17 +193,18 @@ Chunk SharedMemoryArbiter::WaitForChunk(WriterSlot* slot) {
   }
 }
 
-void SharedMemoryArbiter::ReturnIdleChunks(bool even_if_recent) {
-  ReturnIdleChunksLocked(std::unique_lock<std::mutex>(writers_lock_),
-                         even_if_recent);
+bool SharedMemoryArbiter::ReturnIdleChunks(bool even_if_recent) {
+  const bool are_left = ReturnIdleChunksLocked(
+      std::unique_lock<std::mutex>(writers_lock_), even_if_recent);
   FlushPendingCommitDataRequests();
+  return are_left;
 }
 
-void SharedMemoryArbiter::ReturnIdleChunksLocked(
+bool SharedMemoryArbiter::ReturnIdleChunksLocked(
     const std::unique_lock<std::mutex>& lock,
     bool even_if_recent) {
   if (!lock || options_.process_barrier == nullptr)
-    return;
+    return false;
   is_reclaiming_.store(true, std::memory_order_relaxed);
   bool has_stopped = false;
   for (const std::unique_ptr<WriterSlot>& slot : writers_) {
@@ -217,6 +219,12 @@ void SharedMemoryArbiter::ReturnIdleChunksLocked(
     }
   }
   is_reclaiming_.store(false, std::memory_order_release);
+  return std::any_of(writers_.begin(), writers_.end(),
+                     [](const std::unique_ptr<WriterSlot>& slot) {
+                       return slot->writer != nullptr &&
+                              slot->writer->packets_.load(
+                                  std::memory_order_relaxed) != 0;
+                     });
 }
 
 bool SharedMemoryArbiter::HasOpenPacket(BufferID target_buffer) {
@@ -233,8 +241,17 @@ bool SharedMemoryArbiter::HasOpenPacket(BufferID target_buffer) {
 void SharedMemoryArbiter::QueueFinishedChunk(const Chunk& chunk,
                                              BufferID target_buffer) {
   PushFinishedChunk(chunk, target_buffer);
-  if (finished_bytes_.load(std::memory_order_relaxed) >= writer_commit_bytes_)
+  NoteWork();
+  const size_t bytes = finished_bytes_.load(std::memory_order_relaxed);
+  if (bytes >= commit_batch_bytes_)
+    CommitFullBatch(bytes);
+}
+
+void SharedMemoryArbiter::CommitFullBatch(size_t bytes) {
+  if (bytes >= writer_commit_bytes_)
     FlushPendingCommitDataRequests();
+  else
+    WakeOwner(kWaitsForBatch);
 }
 
 void SharedMemoryArbiter::PushFinishedChunk(const Chunk& chunk,
@@ -300,6 +317,7 @@ void SharedMemoryArbiter::PushLosses(LossAccount* losses) {
   // There may never be another commit.
   if (is_ring())
     FlushPendingCommitDataRequests();
+  NoteWork();
 }
 
 void SharedMemoryArbiter::FlushPendingCommitDataRequests() {
@@ -322,11 +340,56 @@ uint32_t SharedMemoryArbiter::CommitBatch() {
   if (bytes >= commit_batch_bytes_ / 2) {
     FlushPendingCommitDataRequests();
     bytes = 0;
+  } else if (bytes == 0 || bytes == last_finished_bytes_) {
+    last_finished_bytes_ = bytes;
+    return kNoHurry;
   }
-  const bool is_quiet = bytes == std::exchange(last_finished_bytes_, bytes);
-  const size_t period_ms =
-      std::max<size_t>((commit_batch_bytes_ - bytes) / kBytesPerMs, 1);
-  return static_cast<uint32_t>(is_quiet ? kQuietFactor * period_ms : period_ms);
+  last_finished_bytes_ = bytes;
+  return static_cast<uint32_t>(
+      std::max<size_t>((commit_batch_bytes_ - bytes) / kBytesPerMs, 1));
+}
+
+bool SharedMemoryArbiter::BeginWait(WakeFor reason) {
+  const uint32_t before = owner_.fetch_or(static_cast<uint32_t>(reason),
+                                          std::memory_order_acq_rel);
+  const bool is_due =
+      reason == WakeFor::kAnyWork
+          ? (before & kHasWork) != 0
+          : finished_bytes_.load(std::memory_order_relaxed) >=
+                commit_batch_bytes_;
+  if (is_due)
+    EndWait();
+  return !is_due;
+}
+
+void SharedMemoryArbiter::EndWait() {
+  uint32_t owner = owner_.fetch_and(~(kWaitsForBatch | kWaitsForAnyWork),
+                                    std::memory_order_acquire);
+  // Afterwards, the owner may close what WakeOwner() uses.
+  BackOff back_off;
+  while ((owner & kIsBeingWoken) != 0) {
+    back_off.Wait();
+    owner = owner_.load(std::memory_order_acquire);
+  }
+}
+
+bool SharedMemoryArbiter::TakeWork() {
+  return (owner_.fetch_and(~kHasWork, std::memory_order_acquire) & kHasWork) !=
+         0;
+}
+
+void SharedMemoryArbiter::WakeOwner(uint32_t reasons) {
+  uint32_t owner = owner_.load(std::memory_order_relaxed);
+  // One of several writers does it.
+  do {
+    if ((owner & reasons) == 0)
+      return;
+  } while (!owner_.compare_exchange_weak(owner, kHasWork | kIsBeingWoken,
+                                         std::memory_order_acquire,
+                                         std::memory_order_relaxed));
+  num_wakeups_.fetch_add(1, std::memory_order_relaxed);
+  endpoint_->WakeOwner();
+  owner_.fetch_and(~kIsBeingWoken, std::memory_order_release);
 }
 
 void SharedMemoryArbiter::FlushPendingCommitDataRequestsAndWait() {
@@ -346,6 +409,7 @@ void SharedMemoryArbiter::ResetAfterFork() {
   unreported_losses_.store(nullptr, std::memory_order_relaxed);
   finished_bytes_.store(0, std::memory_order_relaxed);
   flush_requests_.store(0, std::memory_order_relaxed);
+  owner_.store(0, std::memory_order_relaxed);
   is_reclaiming_.store(false, std::memory_order_relaxed);
 }
 
