@@ -2,9 +2,9 @@
 
 // The claims: between the construction of a message and Finalize(), no system
 // call is made. Nor does a thread make one that traces events, from its second
-// event of a session on, while there is memory. A child process, or one of its
-// threads, forbids itself all of them, except the one to exit, and runs the
-// scenarios.
+// event of a session on, while there is memory, except for fstat() and sendto()
+// to wake the producer's thread. A child process, or one of its threads,
+// forbids itself all of them, except the one to exit, and runs the scenarios.
 
 #include <errno.h>
 #include <linux/filter.h>
@@ -16,8 +16,10 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -46,6 +48,8 @@ struct Report {
   volatile int setup_errno;
   volatile bool started;
   volatile int forbidden_syscall;
+  // The number of calls of sendto() that were let through.
+  volatile uint32_t sends;
   // The result of ObserveThread().
   TraceBufferStats stats;
 };
@@ -62,13 +66,56 @@ void OnForbiddenSyscall(int, siginfo_t* info, void*) {
   Exit(1);
 }
 
-// Forbids all other system calls. Returns 0 or an errno.
-int ForbidSystemCalls() {
+// The systems of 32 bits have other calls.
+#if defined(SYS_newfstatat) && defined(SYS_fstat)
+constexpr uint32_t kStatCalls[] = {SYS_newfstatat, SYS_fstat};
+#else
+constexpr uint32_t kStatCalls[] = {SYS_statx, SYS_fstat64};
+#endif
+
+// An argument of sendto() that the system ignores, because there is no address:
+// the filter knows by it what LetSendThrough() has counted.
+constexpr uint32_t kCountedSend = 0x5e9d;
+
+#if defined(__x86_64__) || defined(__aarch64__)
+constexpr bool kCountsSends = true;
+// Handles a forbidden call that is sendto(): counts it and makes it. The caller
+// ignores its result.
+void LetSendThrough(int signal, siginfo_t* info, void* context) {
+  if (info->si_syscall != SYS_sendto)
+    return OnForbiddenSyscall(signal, info, context);
+  report->sends = report->sends + 1;
+  const mcontext_t& machine = static_cast<ucontext_t*>(context)->uc_mcontext;
+#if defined(__x86_64__)
+  const auto* const r = machine.gregs;
+  syscall(SYS_sendto, r[REG_RDI], r[REG_RSI], r[REG_RDX], r[REG_R10], nullptr,
+          kCountedSend);
+#else
+  const auto* const r = machine.regs;
+  syscall(SYS_sendto, r[0], r[1], r[2], r[3], nullptr, kCountedSend);
+#endif
+}
+#else
+constexpr bool kCountsSends = false;
+constexpr auto LetSendThrough = &OnForbiddenSyscall;
+#endif
+
+int InstallFilter(void (*on_forbidden)(int, siginfo_t*, void*),
+                  sock_fprog program) {
   struct sigaction action = {};
-  action.sa_sigaction = OnForbiddenSyscall;
+  action.sa_sigaction = on_forbidden;
   action.sa_flags = SA_SIGINFO;
   if (sigaction(SIGSYS, &action, nullptr) != 0)
     return errno;
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+    return errno;
+  if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
+    return errno;
+  return 0;
+}
+
+// Forbids all other system calls. Returns 0 or an errno.
+int ForbidSystemCalls() {
   // No handler returns, so rt_sigreturn() can be forbidden as well.
   sock_filter instructions[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
@@ -76,12 +123,26 @@ int ForbidSystemCalls() {
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP),
   };
-  const sock_fprog program = {std::size(instructions), instructions};
-  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
-    return errno;
-  if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
-    return errno;
-  return 0;
+  return InstallFilter(&OnForbiddenSyscall,
+                       {std::size(instructions), instructions});
+}
+
+// Does the same, but lets fstat() and sendto() through, and counts the latter.
+int ForbidSystemCallsButSend() {
+  sock_filter instructions[] = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_exit_group, 6, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_rt_sigreturn, 5, 0),
+      // fstat() finds whether the socket is still the library's.
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, kStatCalls[0], 4, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, kStatCalls[1], 3, 0),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_sendto, 0, 3),
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, args[5])),
+      BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, kCountedSend, 0, kCountsSends),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+      BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP),
+  };
+  return InstallFilter(LetSendThrough, {std::size(instructions), instructions});
 }
 
 class ZeroSyscallTest : public testing::Test {
@@ -116,10 +177,10 @@ class ZeroSyscallTest : public testing::Test {
   // cannot wait for it otherwise.
   using Received = std::atomic<uint64_t>;
 
-  // Runs |trace| in a thread of a child process that makes no system call after
-  // |trace_first|. The other threads of the process, which |start| may start,
-  // make some. |get_stats| returns the statistics of the session, which has to
-  // receive |num_packets|.
+  // Runs |trace| in a thread of a child process that makes no system call but
+  // fstat() and sendto() after |trace_first|. The other threads of the process,
+  // which |start| may start, make some. |get_stats| returns the statistics of
+  // the session, which has to receive |num_packets|.
   static std::string ObserveThread(
       const std::function<void()>& start,
       const std::function<void()>& trace_first,
@@ -135,7 +196,7 @@ class ZeroSyscallTest : public testing::Test {
       // The thread cannot end: that is a system call, too.
       std::thread([&] {
         trace_first();
-        const int error = ForbidSystemCalls();
+        const int error = ForbidSystemCallsButSend();
         if (error != 0) {
           report->setup_errno = error;
           Exit(2);
@@ -340,6 +401,7 @@ TEST_F(ZeroSyscallEventsTest, EventsForAFlightRecorderMakeNone) {
   EXPECT_EQ(report->stats.lost.total(), report->stats.packets_begun);
   EXPECT_EQ(report->stats.lost.of(LossReason::kOverwritten),
             report->stats.packets_begun);
+  EXPECT_EQ(report->sends, 0u);
   unlink(path);
   unlink((std::string(path) + ".last").c_str());
 }
@@ -349,6 +411,23 @@ TEST_F(ZeroSyscallEventsTest, TheFilterBitesInOneThread) {
                             [](const Received&) { syscall(SYS_getpid); }, 0,
                             [] { return TraceBufferStats(); }),
               IsSyscall(SYS_getpid));
+}
+
+TEST_F(ZeroSyscallEventsTest, SendsAreCountedAndDone) {
+  int ends[2];
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+  const auto send_two = [&](const Received&) {
+    send(ends[0], "a", 1, MSG_DONTWAIT);
+    send(ends[0], "b", 1, MSG_DONTWAIT);
+  };
+  EXPECT_EQ(ObserveThread([] {}, [] {}, send_two, 0,
+                          [] { return TraceBufferStats(); }),
+            "no system call");
+  EXPECT_EQ(report->sends, kCountsSends ? 2u : 0u);
+  char bytes[4];
+  EXPECT_EQ(recv(ends[1], bytes, sizeof(bytes), MSG_DONTWAIT), 2);
+  close(ends[0]);
+  close(ends[1]);
 }
 
 }  // namespace

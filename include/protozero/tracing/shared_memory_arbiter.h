@@ -109,8 +109,8 @@ class SharedMemoryArbiter {
   void FlushPendingCommitDataRequests();
   // Commits the finished chunks if half of a batch is finished. Returns the
   // number of milliseconds after which to call it again: the time in which
-  // threads that write kBytesPerMs finish the rest of a batch, or kNoHurry if no
-  // chunk was finished since the last call. Looks at one word if there is
+  // threads that write kBytesPerMs finish the rest of a batch, or kNoHurry if
+  // no chunk was finished since the last call. Looks at one word if there is
   // nothing to do. One thread.
   uint32_t CommitBatch();
   // The speed for which CommitBatch() is called early enough: that of a thread
@@ -145,8 +145,8 @@ class SharedMemoryArbiter {
   // last call. It notices when it writes its next packet, which begins in
   // another chunk; if that is right now, it waits. For a writer, this costs one
   // comparison a packet. Does nothing without Options::process_barrier, or if
-  // that returns false. A writer that waits for a chunk calls this, too. Returns
-  // whether a later call may find more: a writer still has a chunk.
+  // that returns false. A writer that waits for a chunk calls this, too.
+  // Returns whether a later call may find more: a writer still has a chunk.
   bool ReturnIdleChunks(bool even_if_recent);
   // Returns whether a thread is in the middle of a packet for that buffer. Its
   // chunk cannot be committed before the packet ends. Takes a lock.
@@ -281,8 +281,7 @@ class SharedMemoryArbiter {
       return;
     // An exchange is needed, not a load first: either the owner finds the work,
     // or this finds that the owner waits.
-    const uint32_t owner =
-        owner_.fetch_or(kHasWork, std::memory_order_release);
+    const uint32_t owner = owner_.fetch_or(kHasWork, std::memory_order_release);
     if (PROTOZERO_UNLIKELY((owner & kWaitsForAnyWork) != 0))
       WakeOwner(kWaitsForAnyWork);
   }

@@ -99,7 +99,8 @@ class Producer::Impl : public internal::ProducerShared {
     wakeup.Notify();
     changed.notify_all();
     return !thread_.is_started() || wakeup.fd() >= 0 ||
-           changed.wait_for(lock, kMaxWaitForLost, [this] { return has_ended; });
+           changed.wait_for(lock, kMaxWaitForLost,
+                            [this] { return has_ended; });
   }
 
   // Returns whether there is a connection. REQUIRES: ClientLock().

@@ -219,12 +219,12 @@ bool SharedMemoryArbiter::ReturnIdleChunksLocked(
     }
   }
   is_reclaiming_.store(false, std::memory_order_release);
-  return std::any_of(writers_.begin(), writers_.end(),
-                     [](const std::unique_ptr<WriterSlot>& slot) {
-                       return slot->writer != nullptr &&
-                              slot->writer->packets_.load(
-                                  std::memory_order_relaxed) != 0;
-                     });
+  return std::any_of(
+      writers_.begin(), writers_.end(),
+      [](const std::unique_ptr<WriterSlot>& slot) {
+        return slot->writer != nullptr &&
+               slot->writer->packets_.load(std::memory_order_relaxed) != 0;
+      });
 }
 
 bool SharedMemoryArbiter::HasOpenPacket(BufferID target_buffer) {
@@ -350,13 +350,12 @@ uint32_t SharedMemoryArbiter::CommitBatch() {
 }
 
 bool SharedMemoryArbiter::BeginWait(WakeFor reason) {
-  const uint32_t before = owner_.fetch_or(static_cast<uint32_t>(reason),
-                                          std::memory_order_acq_rel);
-  const bool is_due =
-      reason == WakeFor::kAnyWork
-          ? (before & kHasWork) != 0
-          : finished_bytes_.load(std::memory_order_relaxed) >=
-                commit_batch_bytes_;
+  const uint32_t before =
+      owner_.fetch_or(static_cast<uint32_t>(reason), std::memory_order_acq_rel);
+  const bool is_due = reason == WakeFor::kAnyWork
+                          ? (before & kHasWork) != 0
+                          : finished_bytes_.load(std::memory_order_relaxed) >=
+                                commit_batch_bytes_;
   if (is_due)
     EndWait();
   return !is_due;

@@ -53,6 +53,7 @@ void internal::ProducerIpcClient::CommitData(const CommitDataRequest& request) {
 }
 void internal::ProducerIpcClient::RegisterTraceWriter(WriterID, BufferID) {}
 void internal::ProducerIpcClient::UnregisterTraceWriter(WriterID) {}
+void internal::ProducerIpcClient::WakeOwner() {}
 void internal::ProducerIpcClient::ReportUnknownLoss(BufferID) {}
 void internal::ProducerIpcClient::Keep(std::unique_ptr<TraceWriter>) {}
 

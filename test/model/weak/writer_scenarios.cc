@@ -163,6 +163,64 @@ struct Flush : Service {
   void End() {}
 };
 
+SharedMemoryArbiter::Options MakeWaitingOptions() {
+  SharedMemoryArbiter::Options options = MakeOptions(ABI::kPageDiv14);
+  options.owner_commits = true;
+  // Each finished chunk is a batch.
+  options.commit_batch_bytes = ABI::ChunkSize(kPageSize, ABI::kPageDiv14);
+  return options;
+}
+
+// A writer finishes a chunk while the thread that commits begins to wait, and
+// ends that wait for another reason.
+struct WaitingOwner : Service {
+  using WakeFor = SharedMemoryArbiter::WakeFor;
+  SharedMemoryArbiter waiting{memory, kPageSize, kPageSize, this,
+                              MakeWaitingOptions()};
+  std::unique_ptr<TraceWriter> writer = waiting.CreateTraceWriter(1);
+  // What the owner changes while it does not wait, as a descriptor.
+  bool is_waiting = false;
+  WaitingOwner() : Service(ABI::kPageDiv14) {
+    WritePacket(writer.get(), 0);
+    waiting.TakeWork();
+  }
+  void WakeOwner() override { Check(is_waiting, "the owner waits"); }
+  void Run(int thread) {
+    if (thread == 0) {
+      writer->ReturnChunk();
+      return;
+    }
+    if (waiting.TakeWork()) {
+      waiting.CommitBatch();
+      Check(packets[1] == 1, "the work is there");
+    }
+    is_waiting = true;
+    if (waiting.BeginWait(WakeFor::kAnyWork))
+      waiting.EndWait();
+    is_waiting = false;
+  }
+  void End() {
+    waiting.FlushPendingCommitDataRequests();
+    Check(packets[1] == 1, "the packet is committed");
+  }
+};
+
+// The same, if the thread waits for a batch and nothing else ends the wait.
+struct WaitsForBatch : WaitingOwner {
+  bool waits = false;
+  void WakeOwner() override {}
+  void Run(int thread) {
+    if (thread == 0)
+      writer->ReturnChunk();
+    else
+      waits = waiting.BeginWait(WakeFor::kBatch);
+  }
+  void End() {
+    Check(!waits || waiting.num_wakeups() == 1, "a writer wakes the owner");
+    WaitingOwner::End();
+  }
+};
+
 // A thread takes back the chunk of a writer that may go on.
 struct Reclaim : Service {
   std::unique_ptr<TraceWriter> writer;
@@ -414,6 +472,8 @@ std::vector<Scenario> WriterScenarios() {
       MakeScenario<Commits>("commits", 2),
       MakeScenario<Reclaim>("reclaim", 2, 2),
       MakeScenario<Flush>("flush", 2, 2),
+      MakeScenario<WaitingOwner>("waiting owner", 2),
+      MakeScenario<WaitsForBatch>("waits for a batch", 2),
       MakeScenario<Losses>("losses", 2),
       MakeScenario<Patches>("patches", 2),
       MakeScenario<InPlace>("in place", 2),
