@@ -40,6 +40,7 @@ uint32_t TraceDrain::Run() {
   const uint64_t now = service_->NowMs();
   if (now < next_ms_)
     return static_cast<uint32_t>(next_ms_ - now);
+  const uint64_t bytes_before = output_->bytes();
   const bool is_done = ReadSome();
   if (output_->is_broken() || is_out_of_memory_) {
     service_->StopTracing(session_);
@@ -48,7 +49,8 @@ uint32_t TraceDrain::Run() {
   if (!is_done)
     return 0;
   next_ms_ = now + period_ms_;
-  return period_ms_;
+  // When the service has received something, this is called again.
+  return output_->bytes() == bytes_before ? UINT32_MAX : period_ms_;
 }
 
 bool TraceDrain::ReadSome() {

@@ -579,6 +579,48 @@ TEST_F(TracingServiceTest, PeriodsAreKept) {
   EXPECT_EQ(service_.GetState(session_), TracingService::kStopping);
 }
 
+TEST_F(TracingServiceTest, QuietProducersAreAskedLessAndLessOften) {
+  TracingService::ProducerInfo info = Info();
+  info.commits_after_silence = true;
+  producer_.Connect(&service_, "source", std::move(info));
+  TestProducer silent;
+  silent.Connect(&service_, "source", Info());
+  config_.flush_period_ms = 250;
+  Start();
+  producer_.TakeCalls();
+  silent.TakeCalls();
+  // Returns the number of periods until the producer is asked, which answers.
+  // The other one is asked in each.
+  const auto periods_until_asked = [&] {
+    for (int periods = 1; periods < 20; ++periods) {
+      PassTime(250);
+      EXPECT_NE(silent.TakeCalls(), "");
+      silent.AcknowledgeFlush(silent.last_flush());
+      if (producer_.TakeCalls().empty())
+        continue;
+      producer_.AcknowledgeFlush(producer_.last_flush());
+      return periods;
+    }
+    return 0;
+  };
+  for (const int periods : {1, 2, 4, 8, 8})
+    EXPECT_EQ(periods_until_asked(), periods);
+  // A commit without content ends the silence.
+  PassTime(250);
+  producer_.connection()->CommitData({});
+  for (const int periods : {1, 1, 2, 4})
+    EXPECT_EQ(periods_until_asked(), periods);
+  Move(WriteChunk(1, 0, 1, "01 aa"));
+  EXPECT_EQ(periods_until_asked(), 1);
+  // Other flushes ask everybody.
+  service_.Flush(session_, 0, 0x34, nullptr);
+  EXPECT_NE(producer_.TakeCalls(), "");
+  producer_.AcknowledgeFlush(producer_.last_flush());
+  silent.AcknowledgeFlush(silent.last_flush());
+  service_.StopTracing(session_);
+  EXPECT_NE(producer_.TakeCalls(), "");
+}
+
 // A ring of three chunks loses one of four. Packets that refer to others have
 // sequence_flags 2 ("68 02"), and one that refers to none has 1.
 TEST_F(TracingServiceTest, RingThatIsReadAtTheEndHasNothingOfNoUse) {

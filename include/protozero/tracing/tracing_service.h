@@ -117,6 +117,10 @@ class TracingService {
     // REQUIRES: if such writers are in this process, they write nothing any
     // more when the connection ends.
     bool reports_losses = true;
+    // True if the producer calls CommitData(), perhaps without content, when a
+    // writer takes a chunk after a silence. Then periodic flushes ask it less
+    // and less often while it commits nothing, down to once in two seconds.
+    bool commits_after_silence = false;
     // The time by which its CLOCK_BOOTTIME is ahead of the service's, if it is
     // in another time namespace; 0 if not, or if it has not said so. Its events
     // keep the times of its own clock.

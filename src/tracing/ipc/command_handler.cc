@@ -67,6 +67,7 @@ uint64_t Introduce(const Producer::Options& options,
                                            : Request::SMB_SCRAPING_DISABLED);
         message->set_reports_losses(true);
         message->set_flight_version(FlightHeader::kVersion);
+        message->set_commits_after_silence(true);
         message->set_boottime_less_realtime_ns(BoottimeLessRealtimeNs());
       });
 }

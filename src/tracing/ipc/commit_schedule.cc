@@ -18,18 +18,18 @@ using std::chrono::milliseconds;
 int CommitSchedule::BeginWait() {
   if (arbiter() == nullptr)
     return -1;
-  const bool sleeps = commit_at_ == kNever && look_at_ == kNever;
+  const bool sleeps = sleep_at_ == kNever && look_at_ == kNever;
   is_waiting_ =
       arbiter()->BeginWait(sleeps ? SharedMemoryArbiter::WakeFor::kAnyWork
                                   : SharedMemoryArbiter::WakeFor::kBatch);
   was_asleep_ = sleeps && is_waiting_;
   if (!is_waiting_)
     return 0;
-  const Clock::time_point end = std::min({look_at_, commit_at_, return_at_});
+  const Clock::time_point end =
+      std::min({look_at_, commit_at_, return_at_, sleep_at_});
   if (end == kNever)
     return -1;
-  const auto left =
-      std::chrono::ceil<milliseconds>(end - Clock::now()).count();
+  const auto left = std::chrono::ceil<milliseconds>(end - Clock::now()).count();
   return static_cast<int>(std::clamp<int64_t>(left, 0, INT_MAX));
 }
 
@@ -46,6 +46,7 @@ void CommitSchedule::Run() {
   if (arbiter()->TakeWork()) {
     commit_at_ =
         std::min(commit_at_, now + milliseconds(options_.commit_period_ms));
+    sleep_at_ = now + kSilence;
     if (options_.idle_period_ms != 0) {
       return_at_ =
           std::min(return_at_, now + milliseconds(options_.idle_period_ms));
@@ -53,6 +54,8 @@ void CommitSchedule::Run() {
     // The service asks a quiet producer for its chunks less and less often.
     if (was_asleep_)
       connection_->CommitData({});
+  } else if (now >= sleep_at_) {
+    sleep_at_ = kNever;
   }
   was_asleep_ = false;
   if (now >= return_at_) {

@@ -18,9 +18,12 @@ namespace internal {
 // producer's thread may wait:
 //
 //   threads fill chunks    until half of the memory may be finished
-//   no chunk is filled     until what is finished has to be committed; a writer
-//                          that finishes half of the memory ends the wait
-//   nothing is finished    until writers' chunks may be idle, or for any time; a
+//   no chunk is filled     until what is finished has to be committed, 100 ms
+//   at
+//                          most; a writer that finishes half of the memory ends
+//                          the wait
+//   no chunk for 100 ms    until writers' chunks may be idle, or for any time;
+//   a
 //                          writer that takes a chunk ends the wait
 //
 // For the producer's thread.
@@ -41,6 +44,7 @@ class CommitSchedule {
  private:
   using Clock = std::chrono::steady_clock;
   static constexpr Clock::time_point kNever = Clock::time_point::max();
+  static constexpr std::chrono::milliseconds kSilence{100};
 
   // Returns null if there are no chunks to commit.
   SharedMemoryArbiter* arbiter() const {
@@ -51,6 +55,9 @@ class CommitSchedule {
   ProducerIpcClient* const connection_;
   // The time to look at what is finished, while threads fill chunks.
   Clock::time_point look_at_ = kNever;
+  // The time after which the thread sleeps if writers take and finish no chunk
+  // until then; kNever if it has come.
+  Clock::time_point sleep_at_ = kNever;
   // The time to commit. kNever if writers have done nothing since the last
   // time.
   Clock::time_point commit_at_ = kNever;

@@ -274,6 +274,7 @@ bool ProducerIpcService::OnInitializeConnection(uint64_t request_id,
           : TracingService::ScrapingMode::kDefault;
   takes_memory_errors_ = request.takes_memory_errors();
   info.reports_losses = request.reports_losses();
+  info.commits_after_silence = request.commits_after_silence();
   flight_version_ = request.flight_version();
   if (request.has_boottime_less_realtime_ns())
     info.clock_ahead_ns = ClockAheadNs(request.boottime_less_realtime_ns());

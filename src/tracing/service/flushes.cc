@@ -3,6 +3,7 @@
 #include "src/tracing/service/flushes.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "src/tracing/service/visit_counter.h"
@@ -13,6 +14,14 @@
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 namespace service {
+
+namespace {
+
+// The first and the longest time in which a quiet producer is not asked.
+constexpr uint64_t kMinPauseMs = 500;
+constexpr uint64_t kMaxPauseMs = 2000;
+
+}  // namespace
 
 FlushRequestID Flushes::Begin(Session* session,
                               uint32_t timeout_ms,
@@ -41,10 +50,17 @@ FlushRequestID Flushes::Begin(Session* session,
             const std::vector<DataSourceInstanceID>& instances) {
           // If a producer has not answered yet, it may be stopped. Requests
           // queue up for it, and their number must not grow and grow.
-          if (flags == kPeriodicFlush && IsFlushing(*session, *producer))
-            return;
+          ProducerFlushes* const flushes = &producer->flushes;
+          if (flags == kPeriodicFlush) {
+            const uint64_t now = (*clock_)();
+            if (IsFlushing(*session, *producer) ||
+                now - flushes->asked_ms < flushes->pause_ms) {
+              return;
+            }
+            flushes->asked_ms = now;
+          }
           flush.producers.insert(producer->id);
-          producer->flushes.insert(id);
+          flushes->pending.insert(id);
           producer->remote->Flush(id, instances, flags);
         });
   });
@@ -68,15 +84,37 @@ void Flushes::Add(FlushRequestID id, Flush* flush) {
 
 bool Flushes::IsFlushing(const Session& session,
                          const ProducerRecord& producer) const {
-  return std::any_of(producer.flushes.begin(), producer.flushes.end(),
-                     [&](FlushRequestID id) {
-                       CountVisit();
-                       return session.flushes.pending.count(id) != 0;
-                     });
+  const std::set<FlushRequestID>& pending = producer.flushes.pending;
+  return std::any_of(pending.begin(), pending.end(), [&](FlushRequestID id) {
+    CountVisit();
+    return session.flushes.pending.count(id) != 0;
+  });
+}
+
+void Flushes::NoteCommit(ProducerRecord* producer,
+                         const CommitDataRequest& request) {
+  const bool is_answer =
+      request.flush_request_id != 0 && request.num_chunks_to_move == 0 &&
+      request.num_chunks_to_patch == 0 && request.num_losses == 0;
+  if (is_answer)
+    return;
+  producer->flushes.has_committed = true;
+  producer->flushes.pause_ms = 0;
+}
+
+void Flushes::UpdatePause(ProducerRecord* producer) {
+  ProducerFlushes* const flushes = &producer->flushes;
+  const bool is_quiet = !std::exchange(flushes->has_committed, false);
+  if (is_quiet && producer->info.commits_after_silence) {
+    flushes->pause_ms =
+        std::clamp(2 * flushes->pause_ms, kMinPauseMs, kMaxPauseMs);
+  }
 }
 
 void Flushes::Acknowledge(ProducerRecord* producer, FlushRequestID last) {
-  std::set<FlushRequestID>& pending = producer->flushes;
+  std::set<FlushRequestID>& pending = producer->flushes.pending;
+  if (!pending.empty() && *pending.begin() <= last)
+    UpdatePause(producer);
   while (!pending.empty() && *pending.begin() <= last) {
     CountVisit();
     const FlushRequestID id = *pending.begin();
@@ -113,7 +151,7 @@ void Flushes::Finish(FlushRequestID id, bool success) {
   deadlines_.erase({flush.deadline, id});
   for (const ProducerID producer_id : flush.producers) {
     CountVisit();
-    producers_->Get(producer_id)->flushes.erase(id);
+    producers_->Get(producer_id)->flushes.pending.erase(id);
   }
   SessionFlushes& of_session = flush.session->flushes;
   of_session.pending.erase(id);

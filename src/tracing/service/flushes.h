@@ -28,6 +28,11 @@ inline constexpr FlushFlags kPeriodicFlush =
 
 // Asks producers to commit what they have, and waits for their answers.
 //
+// Periodic flushes leave out a producer that has had nothing to commit, for a
+// time that doubles up to two seconds, if it tells when that changes: see
+// TracingService::ProducerInfo::commits_after_silence. Meanwhile the service
+// looks at its memory as before.
+//
 // A flush ends when all producers have answered, when its time is over, when
 // its session closes, or at once if there is no memory for it.
 class Flushes {
@@ -66,6 +71,10 @@ class Flushes {
                        FlushFlags flags,
                        bool is_final,
                        std::function<void(bool)> on_done);
+  // Notes that the producer has committed something, so that it is not quiet.
+  // An answer without content counts as nothing.
+  static void NoteCommit(ProducerRecord* producer,
+                         const CommitDataRequest& request);
   // Ends the producer's part in all flushes up to this one.
   void Acknowledge(ProducerRecord* producer, FlushRequestID id);
   // Ends all flushes of the session; its final flush no longer stops it.
@@ -81,6 +90,8 @@ class Flushes {
   // Adds a flush. Throws std::bad_alloc, and has changed nothing, if there is
   // no memory.
   void Add(FlushRequestID id, Flush* flush);
+  // Lets the producer pause if it has had nothing to commit for an answer.
+  static void UpdatePause(ProducerRecord* producer);
   void Finish(FlushRequestID id, bool success);
 
   const TracingService::Clock* const clock_;

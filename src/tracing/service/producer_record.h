@@ -113,6 +113,18 @@ struct ProducerMemory {
   size_t size() const { return memory == nullptr ? 0 : memory->size(); }
 };
 
+// The data of Flushes for a producer.
+struct ProducerFlushes {
+  // The flushes that it has not answered yet.
+  std::set<FlushRequestID> pending;
+  // True if it has committed something since its last answer.
+  bool has_committed = false;
+  // The time of the last periodic flush that it was asked for, and the time
+  // after that in which it is not asked for another one.
+  uint64_t asked_ms = 0;
+  uint64_t pause_ms = 0;
+};
+
 // The service's data of a producer. Each part belongs to the class that its
 // type names; the other classes only read it.
 struct ProducerRecord {
@@ -133,8 +145,8 @@ struct ProducerRecord {
   ProducerMemory shm;
   ProducerChunks chunks;
   ProducerDataSources data_sources;
-  // The flushes that it has not answered yet. Belongs to Flushes.
-  std::set<FlushRequestID> flushes;
+  // Belongs to Flushes.
+  ProducerFlushes flushes;
   // Belongs to the facade.
   bool has_activated_trigger = false;
 };

@@ -90,6 +90,9 @@ class Sessions final : private Flushes::Observer {
 
   // Says that the producer has answered all flushes up to this one. The last
   // answer to a flush scrapes the producers of the session.
+  void NoteCommit(ProducerRecord* producer, const CommitDataRequest& request) {
+    flushes_.NoteCommit(producer, request);
+  }
   void AcknowledgeFlush(ProducerRecord* producer, FlushRequestID id) {
     flushes_.Acknowledge(producer, id);
   }

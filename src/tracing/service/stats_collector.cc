@@ -40,7 +40,7 @@ void LimitWriters(TraceStats* stats) {
 
 // Returns whether the session waits for the producer.
 bool IsAwaited(const Session& session, const ProducerRecord& producer) {
-  for (const FlushRequestID id : producer.flushes) {
+  for (const FlushRequestID id : producer.flushes.pending) {
     if (session.flushes.pending.count(id) != 0)
       return true;
   }

@@ -136,6 +136,7 @@ class TracingService::ProducerConnectionImpl : public ProducerConnection {
       return false;
     impl_->chunks.Commit(producer_, request);
     impl_->data_sources.ClearOverwritten(producer_, request);
+    impl_->sessions.NoteCommit(producer_, request);
     if (request.flush_request_id != 0)
       impl_->sessions.AcknowledgeFlush(producer_, request.flush_request_id);
     return true;
