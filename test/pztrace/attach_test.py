@@ -24,6 +24,8 @@ LINE_TRACER = BUILD_DIR / 'line_tracer'
 EVENT_TRACER = BUILD_DIR / 'event_tracer'
 # Only what hangs takes this long.
 TIMEOUT_S = 60
+# The time in which switches are counted.
+WINDOW_S = 4
 IS_ROOT = os.geteuid() == 0
 NOBODY = 65534
 AS_NOBODY = ('setpriv', '--reuid=%d' % NOBODY, '--regid=%d' % NOBODY,
@@ -35,15 +37,36 @@ def can_unshare(*options):
                         stderr=subprocess.DEVNULL, check=False).returncode == 0
 
 
+def switches(process):
+  """How often threads of the process have slept so far."""
+  return sum(
+      int(re.search(r'^voluntary_ctxt_switches:\s*(\d+)', path.read_text(), re.M)[1])
+      for path in pathlib.Path('/proc/%d/task' % process.pid).glob('*/status'))
+
+
+def wait_until_quiet(process):
+  """Waits until all threads sleep for a while, and returns their switches."""
+  end = time.monotonic() + TIMEOUT_S
+  before = None
+  while time.monotonic() < end:
+    now = switches(process)
+    if now == before:
+      break
+    before = now
+    time.sleep(0.5)
+  return now
+
+
 class AttachTest(PztraceTest):
 
-  def start_program(self, name, address=None, prefix=(), tracer=LINE_TRACER):
+  def start_program(self, name, address=None, prefix=(), tracer=LINE_TRACER,
+                    options=()):
     """A program that traces each line that it gets. With an address, it has no
     other variables."""
     env = self.env if address is None else {
         'PERFETTO_PRODUCER_SOCK_NAME': address, 'PATH': os.environ['PATH']}
     process = subprocess.Popen(
-        [*prefix, str(tracer), name], env=env, text=True,
+        [*prefix, str(tracer), *options, name], env=env, text=True,
         stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     def end():
       process.kill()
@@ -141,6 +164,35 @@ class AttachTest(PztraceTest):
             self.assertEqual(program.stdout.readline(), 'off\n')
         self.assertNotIn('wrote nothing', self.interrupt(recorder))
         self.assertEqual(self.names(), {r'line %d\n' % i for i in chosen})
+
+  def test_quiet_programs_and_recorders_sleep(self):
+    quiet = self.start_program('quiet', options=['--commits'])
+    other = self.start_program('other', options=['--commits'])
+    recorder, _ = self.start_recorder('--name', 'quiet')
+    self.trace_line(quiet, 'first')
+    self.wait_for(recorder, 'other .* is connected')
+    # The service asks a quiet program after 0.25, 0.75, 1.75 and 3.75 s, and
+    # then every 2 s.
+    time.sleep(2)
+    before = {process: switches(process) for process in (quiet, recorder)}
+    not_recorded = wait_until_quiet(other)
+    time.sleep(WINDOW_S)
+    self.assertEqual(switches(other), not_recorded)
+    # The answer to a request may take several system calls.
+    self.assertLess(switches(quiet) - before[quiet], 4 * WINDOW_S)
+    self.assertLess(switches(recorder) - before[recorder], 10 * WINDOW_S)
+    self.trace_line(quiet, 'second')
+    self.assertIn('nothing lost', self.interrupt(recorder))
+    self.assertEqual(self.names(), {r'first\n', r'second\n'})
+
+  def test_programs_without_a_recorder_sleep(self):
+    program = self.start_program('alone')
+    before = wait_until_quiet(program)
+    time.sleep(WINDOW_S)
+    # Every ten seconds, it looks for Perfetto's service.
+    self.assertLessEqual(switches(program) - before, 1)
+    self.start_recorder()
+    self.trace_line(program, 'line')
 
   def test_choice_of_nobody(self):
     program = self.start_program('server')

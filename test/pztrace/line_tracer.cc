@@ -2,12 +2,13 @@
 
 // Traces each line of its standard input as one event, and prints "traced" for
 // each, or "off" if it is not recorded. Before its input ends, it never commits
-// by itself, even when it is idle.
+// by itself, even when it is idle, unless it has --commits.
 //
-//   line_tracer [PRODUCER_NAME [DATA_SOURCE_NAME...]]
+//   line_tracer [--commits] [PRODUCER_NAME [DATA_SOURCE_NAME...]]
 
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 #include <memory>
 #include <string>
@@ -26,9 +27,14 @@ using protozero::trace::TracePacket;
 
 int Main(int argc, char** argv) {
   protozero::Producer::Options options;
+  if (argc > 1 && strcmp(argv[1], "--commits") == 0) {
+    ++argv;
+    --argc;
+  } else {
+    options.commit_period_ms = 1 << 30;
+    options.idle_period_ms = 0;
+  }
   options.name = argc > 1 ? argv[1] : "line_tracer";
-  options.commit_period_ms = 1 << 30;
-  options.idle_period_ms = 0;
   protozero::Producer producer(options);
   std::vector<std::string> names(argv + (argc > 2 ? 2 : argc), argv + argc);
   if (names.empty())

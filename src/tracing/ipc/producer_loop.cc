@@ -129,9 +129,11 @@ ScopedFd ProducerLoop::Connect() {
                              : std::vector<std::string>{options.socket};
   std::string names;
   std::string error;
+  has_no_socket_ = true;
   for (const std::string& address : addresses) {
     ScopedFd socket = ConnectToUnixSocket(address, &error);
     const int reason = errno;
+    has_no_socket_ &= !socket.is_valid() && reason == ENOENT;
     names += (names.empty() ? "" : " or ") + address;
     const bool is_accepted =
         socket.is_valid() &&
@@ -276,15 +278,23 @@ bool ProducerLoop::Receive(ProducerIpcClient* connection,
 }
 
 void ProducerLoop::Pause(uint32_t* pause_ms) {
-  *pause_ms = std::min(*pause_ms, producer_->options.max_reconnect_pause_ms);
-  const auto end = SteadyClock::now() + std::chrono::milliseconds(*pause_ms);
-  *pause_ms *= 2;
   // Without memory, the program is not on the list.
   const auto on_lister = [this](const char* name) {
     RunsInMemory([this, name] { OfferToLister(name); });
   };
-  if (!recorder_folder_.empty())
+  if (!recorder_folder_.empty()) {
+    const bool was_watched = recorder_watch_.fd() >= 0;
     recorder_watch_.Watch(recorder_folder_, on_lister);
+    // A recorder may have come just before.
+    if (!was_watched && recorder_watch_.fd() >= 0)
+      return;
+    // A recorder ends the pause. Perfetto's service can wait.
+    if (was_watched && has_no_socket_)
+      *pause_ms = producer_->options.max_reconnect_pause_ms;
+  }
+  *pause_ms = std::min(*pause_ms, producer_->options.max_reconnect_pause_ms);
+  const auto end = SteadyClock::now() + std::chrono::milliseconds(*pause_ms);
+  *pause_ms *= 2;
   for (;;) {
     bool watches_threads;
     // poll() ignores negative descriptors.

@@ -49,7 +49,8 @@ class ProducerLoop {
                CommandHandler* handler,
                FrameReader* reader);
   // Waits until the next attempt: for |pause_ms|, which it doubles, or until a
-  // recorder has come, or somebody is in a hurry.
+  // recorder has come, or somebody is in a hurry. If there is no socket, and a
+  // recorder would be noticed, the first pause is the longest.
   void Pause(uint32_t* pause_ms);
   // Describes this producer to the lister of that name, who is no service: the
   // state stays as it is. Gives up if a lister that takes too little keeps it
@@ -76,6 +77,8 @@ class ProducerLoop {
   // none.
   std::string recorder_folder_;
   FolderWatch recorder_watch_;
+  // True if there was no file at any address at the last attempt to connect.
+  bool has_no_socket_ = false;
   // The instances of a flight recorder whose service is gone. They go on until
   // there is another service. Null if there are none.
   std::unique_ptr<CommandHandler> survivor_;
