@@ -306,11 +306,40 @@ TEST_F(StrangeServiceTest, IsToldWhatTheProducerCanDo) {
     EXPECT_EQ(request.shared_memory_page_size_hint_bytes(), 8192u);
     EXPECT_TRUE(request.takes_memory_errors());
     EXPECT_TRUE(request.reports_losses());
+    EXPECT_TRUE(request.commits_after_silence());
     EXPECT_EQ(request.flight_version(), FlightHeader::kVersion);
     service_.Answer(true);
     service_.WaitForCall(ProducerMethod::kGetAsyncCommand);
     EXPECT_FALSE(service_.wants_no_reply());
   }
+}
+
+// A packet in a chunk that is not full commits nothing, for a long time.
+TEST_F(StrangeServiceTest, IsToldWhenASilenceEnds) {
+  Producer::Options options = Options();
+  options.commit_period_ms = 1 << 30;
+  options.idle_period_ms = 0;
+  Producer producer(options);
+  producer.RegisterDataSource(source_);
+  service_.Welcome();
+  service_.TellMemory(memory_->fd());
+  service_.TellSetup(1, kSourceName);
+  service_.TellStart(1);
+  DataSourceWriters writers(source_);
+  std::string commit;
+  uint32_t silences = 0;
+  do {
+    // The answer has come, so the thread is about to sleep. The packet may be
+    // faster.
+    service_.TellFlush(1);
+    ASSERT_LT(silences, 100u);
+    usleep(10'000 * ++silences);
+    WritePackets(&writers, 1, silences, silences + 1);
+    writers.Flush();
+    commit = service_.WaitForCall(ProducerMethod::kCommitData);
+    const pb::CommitDataRequest::Decoder first(commit);
+    EXPECT_FALSE(first.has_flush_request_id());
+  } while (!commit.empty());
 }
 
 TEST_F(StrangeServiceTest, ThatTakesNoProducer) {
