@@ -92,6 +92,11 @@ void BackgroundThread::Join() {
   is_started_ = false;
 }
 
+void BackgroundThread::Detach() {
+  pthread_detach(thread_);
+  is_started_ = false;
+}
+
 bool OnlyBackgroundThreadsAreLeft() {
   DIR* const threads = opendir("/proc/self/task");
   if (threads == nullptr)

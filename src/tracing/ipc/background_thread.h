@@ -22,7 +22,7 @@ PROTOZERO_ABI_BEGIN
 class BackgroundThread {
  public:
   BackgroundThread() = default;
-  // REQUIRES: it has not been started, or Join() has returned.
+  // REQUIRES: it has not been started, or Join() or Detach() has returned.
   ~BackgroundThread() = default;
 
   BackgroundThread(const BackgroundThread&) = delete;
@@ -46,6 +46,8 @@ class BackgroundThread {
     return is_started_ && pthread_equal(thread_, pthread_self()) != 0;
   }
   void Join();
+  // Lets the thread end by itself.
+  void Detach();
 
  private:
   // Sets the name of the calling, new thread.

@@ -90,17 +90,22 @@ class Producer::Impl : public internal::ProducerShared {
       thread_.Join();
   }
 
-  // Has the thread end. Returns false if the program has taken the descriptors
-  // that would wake it: then it may need this object for good.
+  // Has the thread end. Returns false if that does not happen, because the
+  // program has taken the descriptors that would wake the thread. The thread
+  // destroys this object then, if it ever ends.
   bool Stop() {
     Lock lock(ClientLock());
     RemoveFromProducers(this);
     is_stopping = true;
     wakeup.Notify();
     changed.notify_all();
-    return !thread_.is_started() || wakeup.fd() >= 0 ||
-           changed.wait_for(lock, kMaxWaitForLost,
-                            [this] { return has_ended; });
+    if (!thread_.is_started() || wakeup.fd() >= 0 ||
+        changed.wait_for(lock, kMaxWaitForLost, [this] { return has_ended; })) {
+      return true;
+    }
+    thread_.Detach();
+    destroy = [](ProducerShared* shared) { delete static_cast<Impl*>(shared); };
+    return false;
   }
 
   // Returns whether there is a connection. REQUIRES: ClientLock().

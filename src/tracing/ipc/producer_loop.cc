@@ -78,9 +78,15 @@ void ProducerLoop::Run() {
     Pause(&pause_ms);
   }
   StopSurvivor();
+  ProducerShared* const producer = producer_;
   Lock lock(ClientLock());
-  producer_->has_ended = true;
-  producer_->changed.notify_all();
+  producer->has_ended = true;
+  producer->changed.notify_all();
+  const auto destroy = producer->destroy;
+  lock.unlock();
+  // This object ends with it.
+  if (destroy != nullptr)
+    destroy(producer);
 }
 
 bool ProducerLoop::ConnectAndServe() {

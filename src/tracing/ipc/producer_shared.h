@@ -66,6 +66,9 @@ struct ProducerShared {
   // True if the thread is to end, and if it does nothing more.
   bool is_stopping = false;
   bool has_ended = false;
+  // Destroys the object that this is the base of. Not null if its destructor
+  // has left that to the thread.
+  void (*destroy)(ProducerShared*) = nullptr;
   // True if a thread that has made a producer has ended: there may be no other
   // thread left of the program. Until then, nobody has to look.
   bool watches_threads = false;
