@@ -174,6 +174,7 @@ TEST_F(WaitingOwnerTest, LossesWake) {
   SharedMemoryArbiter::Options options;
   options.owner_commits = true;
   options.max_writers = 1;
+  writer_.reset();
   Start(options);
   writer_ = arbiter_->CreateTraceWriter(1);
   auto without_id = arbiter_->CreateTraceWriter(1);
@@ -182,8 +183,6 @@ TEST_F(WaitingOwnerTest, LossesWake) {
   EXPECT_EQ(service_.num_wakeups(), 1u);
   arbiter_->EndWait();
   EXPECT_TRUE(arbiter_->TakeWork());
-  without_id.reset();
-  writer_.reset();
 }
 
 TEST_F(WaitingOwnerTest, AnOwnerThatHasWorkDoesNotWait) {
