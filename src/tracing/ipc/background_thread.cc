@@ -97,6 +97,12 @@ void BackgroundThread::Detach() {
   is_started_ = false;
 }
 
+bool MainThreadRuns() {
+  char name[16];
+  snprintf(name, sizeof(name), "%d", static_cast<int>(getpid()));
+  return IsThreadOfProgram(name);
+}
+
 bool OnlyBackgroundThreadsAreLeft() {
   DIR* const threads = opendir("/proc/self/task");
   if (threads == nullptr)

@@ -58,6 +58,9 @@ class BackgroundThread {
   bool is_started_ = false;
 };
 
+// Returns whether main() has not ended by pthread_exit(). Reads /proc.
+bool MainThreadRuns();
+
 // Returns whether the program has no thread any more that could end it: all
 // threads have ended, that of main() by pthread_exit(), except for
 // BackgroundThreads, also those of other copies of the library. Reads /proc;

@@ -38,8 +38,9 @@ using SteadyClock = std::chrono::steady_clock;
 constexpr uint32_t kMinReconnectPauseMs = 100;
 // The time that Producer's destructor waits for a service that does not read.
 constexpr int kGoodbyeTimeoutMs = 1000;
-// The period after which the loop checks for other threads of the program.
-constexpr int kWatchPeriodMs = 200;
+// The longest period after which the loop checks for other threads of the
+// program.
+constexpr int kMaxWatchPeriodMs = 60 * 1000;
 
 // Returns the shorter one of two times; -1 is any time.
 int Shorter(int timeout_ms, int other_ms) {
@@ -368,10 +369,16 @@ int ProducerLoop::Poll(pollfd* fds,
                        int timeout_ms,
                        bool watches_threads) {
   const bool looks_for_threads = watches_threads && !takes_signals_;
-  if (looks_for_threads)
+  if (looks_for_threads) {
     takes_signals_ = OnlyBackgroundThreadsAreLeft();
+    // While main() runs, it will hardly leave its process to other threads.
+    watch_period_ms_ = MainThreadRuns()
+                           ? std::min(2 * watch_period_ms_, kMaxWatchPeriodMs)
+                           : kWatchPeriodMs;
+    timeout_ms = Shorter(timeout_ms, watch_period_ms_);
+  }
   // Without the descriptor, nothing ends the poll.
-  if (looks_for_threads || fds[0].fd < 0)
+  if (fds[0].fd < 0)
     timeout_ms = Shorter(timeout_ms, kWatchPeriodMs);
   if (!takes_signals_)
     return poll(fds, num_fds, timeout_ms);

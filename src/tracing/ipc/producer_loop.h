@@ -66,7 +66,7 @@ class ProducerLoop {
   // signals if the program has no other thread for them: a signal that would
   // have ended the program, or run a handler, does so here, where no lock is
   // held. Nothing reports that time, so if it |watches_threads|, it checks
-  // again and again.
+  // again and again, less and less often while the main thread runs.
   int Poll(pollfd* fds, nfds_t num_fds, int timeout_ms, bool watches_threads);
   // Stops what Serve() has let go on.
   void StopSurvivor();
@@ -83,6 +83,10 @@ class ProducerLoop {
   // there is another service. Null if there are none.
   std::unique_ptr<CommandHandler> survivor_;
   bool takes_signals_ = false;
+  // The period after which the loop checks for other threads of the program,
+  // and its shortest value.
+  static constexpr int kWatchPeriodMs = 200;
+  int watch_period_ms_ = kWatchPeriodMs;
   // True if the last connection has ended because the program has closed or
   // replaced its socket.
   bool has_lost_socket_ = false;
