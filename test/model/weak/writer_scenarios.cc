@@ -178,7 +178,7 @@ struct WaitingOwner : Service {
   SharedMemoryArbiter waiting{memory, kPageSize, kPageSize, this,
                               MakeWaitingOptions()};
   std::unique_ptr<TraceWriter> writer = waiting.CreateTraceWriter(1);
-  // What the owner changes while it does not wait, as a descriptor.
+  // Stands for the descriptors, which the owner changes while it does not wait.
   bool is_waiting = false;
   WaitingOwner() : Service(ABI::kPageDiv14) {
     WritePacket(writer.get(), 0);
