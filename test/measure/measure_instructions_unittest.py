@@ -249,6 +249,21 @@ class ToolTest(unittest.TestCase):
 
 class RealTest(unittest.TestCase):
 
+  def shown(self, page, heading):
+    """The numbers of the tables of a page below docs/performance/ whose first cell is
+    `heading`, by the first cell of their rows."""
+    text = (TOOLS.parent / 'docs/performance' / page).read_text()
+    tables = re.findall(r'^\| %s \|.*\n\|[-:|]+\n((?:\|.*\n)+)' % heading, text, re.M)
+    self.assertEqual(len(tables), 1)
+    rows = [[cell.strip() for cell in line.split('|')[1:-1]]
+            for line in tables[0].splitlines()]
+    return {name: [float(cell or 'nan') for cell in cells] for name, *cells in rows}
+
+  def assert_shown(self, shown, counted):
+    """The pages have what clang 19 takes; a hundredth less or more is another build."""
+    if self.compiler == 'clang 19':
+      self.assertAlmostEqual(shown, counted, delta=1 + counted / 100)
+
   def measure(self, name_filter, messages=64):
     """(row, bytes, instructions) of each row, for constant inputs."""
     run = subprocess.run(
@@ -258,6 +273,7 @@ class RealTest(unittest.TestCase):
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         check=False)
     self.assertEqual(run.returncode, 0, run.stderr)
+    self.compiler = re.search(r'; (\w+ \d+)', run.stdout)[1]
     return [(name, int(size), int(instructions))
             for name, size, instructions in
             re.findall(r'^(\w+) +(\d+) +(\d+)(?:\.\d)? ', run.stdout, re.M)]
@@ -277,6 +293,17 @@ class RealTest(unittest.TestCase):
     self.assertGreater(nested, ours)
     self.assertEqual(self.measure('Simple_Protozero$'), [rows[1]])
 
+  def test_pages_have_the_instructions_of_messages(self):
+    for workload in 'Simple', 'Nested':
+      shown = self.shown('instructions.md', workload)
+      rows = self.measure('^%s_(Slots|SpeedOfLight|Unchecked|(Protozero|Fused)(?!C$).*)$' %
+                          workload)
+      self.assertGreater(len(rows), 7)
+      for name, size, instructions in rows:
+        with self.subTest(workload + ' ' + name):
+          self.assertEqual(shown[name][0], size)
+          self.assert_shown(shown[name][1], instructions)
+
   def test_counts_events(self):
     # Now and then an event adjusts the clock, for thousands of instructions,
     # in one of the two runs perhaps.
@@ -293,6 +320,10 @@ class RealTest(unittest.TestCase):
     # A flight recorder costs no more than a session with a service.
     self.assertLess(cost['FlightInstant'], 1.1 * cost['Instant'])
     self.assertLess(cost['FlightSlice'], 1.1 * cost['Slice'])
+    shown = self.shown('track-events.md', 'instructions')
+    for name in 'Instant', 'Slice':
+      for column, variant in enumerate(('', 'Flight', 'Dropped')):
+        self.assert_shown(shown[name.lower()][column], cost[variant + name])
 
   def test_counts_steps_of_tasks(self):
     cost = {name: instructions
@@ -359,6 +390,11 @@ class RealTest(unittest.TestCase):
       self.assertGreater(cost[name], bound / 4, name)
     # A commit leaves the packets to those who read them.
     self.assertLess(4 * cost['Copy128'], cost['Read128'])
+    shown = self.shown('shared-memory.md', 'instructions a packet')
+    for row, name in (('copied', 'Copy'), ('copied to a full ring', 'Overwrite'),
+                      ('copied, read and stamped', 'Read')):
+      for column, size in enumerate(('128', '8')):
+        self.assert_shown(shown[row][column], cost[name + size])
 
 
 def main():

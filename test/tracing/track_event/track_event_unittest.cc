@@ -1023,4 +1023,35 @@ TEST(TrackEventTest, EventsTakeFewBytes) {
   EXPECT_EQ(read.events[3].bytes, std::string("\x48\x02", 2));
 }
 
+// docs/formats.md has these sizes.
+TEST(TrackEventTest, SizesOfEventsInAFile) {
+  Session session;
+  for (int i = 0; i < 1000; ++i) {
+    PROTOZERO_TRACE_EVENT_INSTANT("te", "instant");
+    PROTOZERO_TRACE_EVENT_BEGIN("te", "slice");
+    PROTOZERO_TRACE_EVENT_END("te");
+    PROTOZERO_TRACE_COUNTER("te", "counter", 5);
+  }
+  session.Finish();
+  namespace trace = protozero::trace;
+  // The smallest of each type, with one byte for the time.
+  std::map<int, size_t> sizes;
+  protozero::ProtoDecoder decoder(session.bytes());
+  for (auto field = decoder.ReadField(); field.valid();
+       field = decoder.ReadField()) {
+    const trace::TracePacket::Decoder packet(field.as_bytes());
+    if (!packet.has_track_event())
+      continue;
+    const Event::Decoder event(packet.track_event());
+    size_t size = field.as_bytes().size + 2;
+    for (uint64_t time = packet.timestamp(); time >= 128; time /= 128)
+      --size;
+    size_t& smallest = sizes.emplace(event.type(), SIZE_MAX).first->second;
+    smallest = std::min(smallest, size);
+  }
+  EXPECT_EQ(sizes[Event::TYPE_INSTANT], 18u);
+  EXPECT_EQ(sizes[Event::TYPE_SLICE_BEGIN] + sizes[Event::TYPE_SLICE_END], 32u);
+  EXPECT_EQ(sizes[Event::TYPE_COUNTER], 27u);
+}
+
 }  // namespace
