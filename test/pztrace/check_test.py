@@ -12,7 +12,8 @@ sys.path.insert(0, str(ROOT / 'test' / 'testing'))
 from cases import run_cases  # pylint: disable=wrong-import-position
 from timeline_command import PZTRACE, TimelineCommandTest  # pylint: disable=wrong-import-position
 from track_events import (  # pylint: disable=wrong-import-position
-    BEGIN, END, INSTANT, MS, described, event, name)
+    BEGIN, END, INSTANT, MS, THREAD, described, event, first_packet, name, track)
+from wire import delimited, integer  # pylint: disable=wrong-import-position
 
 TRACE = (described() +
          event(1, BEGIN, 0, name('request')) + event(1, BEGIN, 1 * MS, name('db')) +
@@ -75,6 +76,18 @@ class CheckTest(TimelineCommandTest):
     self.assertEqual(
         self.check('strictly ' + share, 1), 'rules:1: broken: strictly %s\n%s'
         '1 of 1 rule broken\n' % (share, text))
+
+  def test_task_without_a_place_has_its_number(self):
+    tasks = 9
+    spawn = event(2, INSTANT, 5, integer(11, THREAD), delimited(4100, integer(3, 7)))
+    trace = (described() + track(tasks, delimited(2, b'tasks'), parent=THREAD) +
+             first_packet(2, track=tasks) + spawn)
+    self.assertEqual(
+        self.check('all tasks ended', 1, trace),
+        'rules:1: broken: all tasks ended\n'
+        '  1 of 1 tasks have not ended.\n'
+        '  task 7, seen first at 0.000 ms\n'
+        '1 of 1 rule broken\n')
 
   def test_tasks_and_losses(self):
     output = self.check('all tasks ended\nnothing lost', 1)

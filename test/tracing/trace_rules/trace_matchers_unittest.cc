@@ -2,6 +2,7 @@
 
 #include "protozero/testing/trace_matchers.h"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <memory>
@@ -125,6 +126,29 @@ TEST(TraceMatchersTest, TaskThatHasNotEndedIsNamed) {
   const std::string message = Explain(trace, AllTasksEnded());
   EXPECT_THAT(message, HasSubstr("1 of 2 tasks have not ended.\n  task "));
   EXPECT_THAT(message, HasSubstr(" left, seen first at "));
+}
+
+TEST(TraceMatchersTest, TwentyTasksAreNamedAndTheOthersCounted) {
+  for (size_t num_tasks = 19; num_tasks <= 22; ++num_tasks) {
+    const RecordedTrace trace = Record([&] {
+      for (size_t i = 0; i < num_tasks; ++i)
+        Task::Spawn(PROTOZERO_TASK_SITE("left"));
+    });
+    const std::string message = Explain(trace, AllTasksEnded());
+    const std::string count = std::to_string(num_tasks);
+    EXPECT_THAT(message, HasSubstr(count + " of " + count + " tasks have"));
+    const std::string more = std::to_string(num_tasks - 20);
+    EXPECT_EQ(
+        message.find("  ... and " + more + " more\n") != std::string::npos,
+        num_tasks > 20);
+    EXPECT_EQ(message.find(" more\n") != std::string::npos, num_tasks > 20);
+    size_t num_named = 0;
+    for (size_t pos = message.find(" left, "); pos != std::string::npos;
+         pos = message.find(" left, ", pos + 1)) {
+      ++num_named;
+    }
+    EXPECT_EQ(num_named, std::min<size_t>(num_tasks, 20));
+  }
 }
 
 TEST(TraceMatchersTest, ThreadsOfTheBlockAreInTheTrace) {

@@ -463,12 +463,44 @@ TEST_F(FlightRecorderTest, ItNeedsNoDescriptor) {
 TEST_F(FlightRecorderTest, WhatHasNoSnapshotSaysSo) {
   LocalTrace::Options options;
   options.sink = [](const uint8_t*, size_t) { return true; };
-  EXPECT_FALSE(LocalTrace(options).Snapshot(path().c_str()));
-  EXPECT_EQ(errno, EINVAL);
+  {
+    const LocalTrace trace(options);
+    errno = 0;
+    EXPECT_FALSE(trace.Snapshot(path().c_str()));
+    EXPECT_EQ(errno, EINVAL);
+  }
   options.sink = {};
   options.flight_recorder_in_memory = true;
-  EXPECT_FALSE(LocalTrace(options).Snapshot((folder_ + "/no/file").c_str()));
+  const LocalTrace trace(options);
+  errno = 0;
+  EXPECT_FALSE(trace.Snapshot((folder_ + "/no/file").c_str()));
   EXPECT_EQ(errno, ENOENT);
+}
+
+// Each of four threads makes snapshots; none sees half of another one's.
+TEST_F(SnapshotTest, OneAtATime) {
+  PROTOZERO_TRACE_EVENT_INSTANT("fr", "mine");
+  std::atomic<bool> is_busy{false};
+  const auto snapshots = [&](const std::string& file) {
+    for (int i = 0; i < 100000 && !is_busy; ++i) {
+      errno = 0;
+      if (trace_->Snapshot(file.c_str()))
+        continue;
+      EXPECT_EQ(errno, EBUSY);
+      is_busy = true;
+    }
+  };
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i)
+    threads.emplace_back(snapshots, folder_ + "/" + std::to_string(i));
+  for (std::thread& thread : threads)
+    thread.join();
+  EXPECT_TRUE(is_busy);
+  for (int i = 0; i < 4; ++i)
+    unlink((folder_ + "/" + std::to_string(i)).c_str());
+  // The next one after it is no longer refused.
+  EXPECT_TRUE(trace_->Snapshot(path().c_str()));
+  EXPECT_EQ(Recover().Named("mine").size(), 1u);
 }
 
 const LocalTrace* crash_trace = nullptr;

@@ -99,7 +99,9 @@ std::vector<Step> StepsOf(const std::string& bytes) {
     }
     for (auto it = data.task_sites(); it; ++it) {
       const trace::TaskSite::Decoder site(it->as_bytes());
-      sites[id][site.iid()] = site.name().ToStdString();
+      EXPECT_TRUE(
+          sites[id].emplace(site.iid(), site.name().ToStdString()).second)
+          << "said twice";
       EXPECT_NE(site.file().ToStdString().find("task_unittest.cc"),
                 std::string::npos);
       EXPECT_GT(site.line(), 0u);
