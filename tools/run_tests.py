@@ -26,6 +26,8 @@ import tempfile
 import threading
 import time
 
+import test_inputs
+
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 MAY_BE_SKIPPED = os.path.join(ROOT, 'tools', 'may_be_skipped.txt')
 # The lines of skipped cases, of GoogleTest and of Python's unittest.
@@ -68,25 +70,6 @@ CONFIGS = [
     Config('tsan', 'debug, clang, ThreadSanitizer',
            'is_debug=true is_tsan=true ' + UNITY, 'tests_tsan',
            plugin_of='release'),
-]
-
-# The other dependencies of tests: arguments of tools/install-build-deps, and
-# whether nothing works without it. Tests of the others are skipped where they
-# are missing: suites of Debian change, and matplotlib and Chromium are large.
-FETCHED = [
-    (['--corpus', '--conformance', '--interop'], True),
-    (['--traced'], False),
-    (['--libcxx'], False),
-    (['--official-schema'], False),
-    (['--perfetto-sdk'], False),
-    (['--tracers'], False),
-    (['--modern-protobuf'], False),
-    (['--plots'], False),
-    (['--site'], False),
-    (['--packaging'], False),
-    (['--fleet'], False),
-    (['--arrow'], False),
-    (['--system-macros'], False),
 ]
 
 SANITIZER_OPTIONS = {
@@ -318,37 +301,6 @@ def run_test(test, build_dir, options):
   return outcome
 
 
-class Fetcher(threading.Thread):
-  """Fetches packages for tests while the first configuration is built:
-  downloading is mostly waiting."""
-
-  def __init__(self):
-    super().__init__(daemon=True)
-    self.output = ''
-    self.failed = False
-    self.start()
-
-  def run(self):
-    for arguments, is_needed in FETCHED:
-      process = subprocess.run(['tools/install-build-deps'] + arguments,
-                               cwd=ROOT, stdin=subprocess.DEVNULL,
-                               stdout=subprocess.PIPE,
-                               stderr=subprocess.STDOUT, text=True,
-                               check=False)
-      self.output += process.stdout
-      if process.returncode != 0 and is_needed:
-        self.failed = True
-        return
-
-  def finish(self):
-    """Returns whether all that is needed is there."""
-    self.join()
-    if self.output:
-      say(self.output.rstrip())
-      self.output = ''
-    return not self.failed
-
-
 def build(config, targets):
   """Returns the command that failed, None if none did."""
   build_dir = 'out/test/' + config.name
@@ -442,7 +394,7 @@ def run_config(config, fetcher, options):
     return Outcome(failed=1, failures=['%s: the build' % config.name])
   built, cpu_built = time.monotonic(), cpu_of_children()
   say('   built in %.0f s, CPU %.0f s' % (built - start, cpu_built - cpu_start))
-  if not fetcher.finish():
+  if not fetcher.finish(say):
     return Outcome(failed=1, failures=['tools/install-build-deps'])
 
   with open(os.path.join(build_dir, config.group + '.json')) as f:
@@ -485,7 +437,7 @@ def main():
   let_programs_be_interrupted()
   start = time.monotonic()
   total = Outcome()
-  fetcher = Fetcher()
+  fetcher = test_inputs.Fetcher()
   for config in configs:
     total.add(run_config(config, fetcher, options))
   say()
