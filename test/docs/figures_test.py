@@ -5,8 +5,8 @@ counts and sizes that are measured. A figure that is changed on a page, or is ne
 fails until its line says how, when and where it was measured.
 
   test/docs/figures_test.py            runs the tests
-  test/docs/figures_test.py --show     prints the figures of each place that the list lacks,
-                                       or has otherwise
+  test/docs/figures_test.py --show     prints a line for each place that the list lacks, or
+                                       has otherwise, as if it was measured here and now
 
 A line of figures.tsv has, separated by tabs:
 
@@ -25,6 +25,7 @@ A line of figures.tsv has, separated by tabs:
 """
 
 import collections
+import datetime
 import hashlib
 import pathlib
 import re
@@ -232,10 +233,14 @@ class FiguresTest(unittest.TestCase):
 
 
 def show():
-  entries = {(entry.page, entry.place): entry.figures for entry in read_list()}
-  for (page, place), figures in figures_by_place(list(read_list())).items():
-    if entries.get((page, place)) != figures:
-      print('%s\t%s\t%s' % (page, place, figures))
+  entries = {(entry.page, entry.place): entry for entry in read_list()}
+  now = subprocess.run(['git', 'log', '-1', '--format=%h'], cwd=ROOT, stdout=subprocess.PIPE,
+                       text=True, check=False).stdout.strip()
+  for (page, place), figures in figures_by_place(entries.values()).items():
+    old = entries.get((page, place), Entry(page, place, '', 'time', '', '', '', '', 0))
+    if old.figures != figures:
+      where = (old.command, now, datetime.date.today().isoformat(), old.machine)
+      print('\t'.join((page, place, figures, old.kind, *(where if old.kind != 'fixed' else ()))))
 
 
 if __name__ == '__main__':

@@ -911,6 +911,8 @@ TEST(TrackEventTest, SignalHandlersTrace) {
 TEST(TrackEventTest, AChildProcessIsOffUntilItHasASessionOfItsOwn) {
   Session session;
   PROTOZERO_TRACE_EVENT_INSTANT("te", "parent");
+  const auto count = [] { PROTOZERO_TRACE_COUNTER("te", "count", 1); };
+  count();
   const pid_t child = fork();
   if (child == 0) {
     g_evaluations = 0;
@@ -925,12 +927,16 @@ TEST(TrackEventTest, AChildProcessIsOffUntilItHasASessionOfItsOwn) {
       };
       LocalTrace trace(std::move(options));
       PROTOZERO_TRACE_EVENT_INSTANT("te", "in child");
+      count();
       ok = trace.Stop() && ok;
     }
     const ReadTrace read = Read(bytes);
-    ok = ok && read.errors.empty() && read.events.size() == 1 &&
+    ok = ok && read.errors.empty() && read.events.size() == 2 &&
          read.tracks.at(read.events[0].track).pid == getpid() &&
          read.tracks.at(read.events[0].track).tid == getpid();
+    // The counter is the child's, too.
+    const auto counter = read.tracks.find(read.events[1].track);
+    ok = ok && counter != read.tracks.end() && counter->second.is_counter;
     _exit(ok ? 0 : 1);
   }
   int status = 0;
@@ -938,7 +944,7 @@ TEST(TrackEventTest, AChildProcessIsOffUntilItHasASessionOfItsOwn) {
   EXPECT_EQ(status, 0);
   PROTOZERO_TRACE_EVENT_INSTANT("te", "parent");
   const ReadTrace read = session.Finish();
-  EXPECT_EQ(read.events.size(), 2u);
+  EXPECT_EQ(read.events.size(), 3u);
 }
 
 TEST(TrackEventTest, AFileIsWrittenWhileItIsRecorded) {
