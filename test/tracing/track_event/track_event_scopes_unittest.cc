@@ -94,6 +94,20 @@ class SliceSession {
     read.unbegun = reader.unbegun();
     return read;
   }
+  // Returns the names of ends that say which slice they end.
+  std::vector<std::string> NamesOfEnds() const {
+    std::vector<std::string> names;
+    protozero::ProtoDecoder decoder(bytes_);
+    for (auto field = decoder.ReadField(); field.valid();
+         field = decoder.ReadField()) {
+      const TracePacket::Decoder packet(field.as_bytes());
+      if (packet.has_ended_slice_duration()) {
+        const TrackEvent::Decoder event(packet.track_event());
+        names.push_back(event.name().ToStdString());
+      }
+    }
+    return names;
+  }
 
  private:
   std::string bytes_;
@@ -266,6 +280,8 @@ TEST(TraceScopesTest, AScopeThatAnotherThreadEndsIsOfItsOwnThread) {
   EXPECT_NE(moved.track, read.slices[3].track);
   EXPECT_LE(moved.end_ns, parts[0]);
   EXPECT_EQ(moved.self_ns, moved.end_ns - moved.begin_ns);
+  // Readers that do not know the packet's field find it by its name.
+  EXPECT_EQ(session.NamesOfEnds(), (std::vector<std::string>{"a", "a"}));
   const ReadSlice& outer = read.slices[1];
   const ReadSlice& tail = read.slices[4];
   EXPECT_EQ(outer.self_ns, outer.end_ns - outer.begin_ns - moved.self_ns -
