@@ -383,6 +383,14 @@ TEST_F(FlightFolderTest, NamesOfOthersDoNotStopAProgramsOwnRecorder) {
   EXPECT_TRUE(std::filesystem::is_directory(path_ + ".last"));
 }
 
+TEST_F(FlightFolderTest, FolderOfAKilledRecorderOfThisNumberGoes) {
+  ASSERT_EQ(mkdir(new_path_.c_str(), 0700), 0);
+  fclose(fopen((new_path_ + "/spare-0").c_str(), "w"));
+  const auto folder = Open(1);
+  EXPECT_NE(Take(folder.get(), 1), nullptr) << error_;
+  EXPECT_NE(access(new_path_.c_str(), F_OK), 0);
+}
+
 // A second recorder that starts in another container has the same number.
 TEST_F(FlightFolderTest, FolderOfARunningRecorderIsLeftAlone) {
   const auto folder = Open(1);
