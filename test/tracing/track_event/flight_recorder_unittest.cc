@@ -482,7 +482,7 @@ TEST_F(SnapshotTest, OneAtATime) {
   PROTOZERO_TRACE_EVENT_INSTANT("fr", "mine");
   std::atomic<bool> is_busy{false};
   const auto snapshots = [&](const std::string& file) {
-    for (int i = 0; i < 100000 && !is_busy; ++i) {
+    for (int i = 0; i < 5000 && !is_busy; ++i) {
       errno = 0;
       if (trace_->Snapshot(file.c_str()))
         continue;
