@@ -928,15 +928,16 @@ TEST(TrackEventTest, AChildProcessIsOffUntilItHasASessionOfItsOwn) {
       LocalTrace trace(std::move(options));
       PROTOZERO_TRACE_EVENT_INSTANT("te", "in child");
       count();
+      count();  // The sequence knows the counter.
       ok = trace.Stop() && ok;
     }
     const ReadTrace read = Read(bytes);
-    ok = ok && read.errors.empty() && read.events.size() == 2 &&
+    ok = ok && read.errors.empty() && read.events.size() == 3 &&
          read.tracks.at(read.events[0].track).pid == getpid() &&
          read.tracks.at(read.events[0].track).tid == getpid();
     // The counter is the child's, too.
-    const auto counter = read.tracks.find(read.events[1].track);
-    ok = ok && counter != read.tracks.end() && counter->second.is_counter;
+    ok = ok && read.events[1].track == CounterTrack("count").uuid() &&
+         read.events[2].track == read.events[1].track;
     _exit(ok ? 0 : 1);
   }
   int status = 0;
