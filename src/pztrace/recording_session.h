@@ -57,6 +57,8 @@ class RecordingSession : private protozero::TracingService::Consumer {
   // Returns whether a trigger has asked for a copy of the session since the
   // last call.
   bool TakeTrigger() { return std::exchange(is_triggered_, false); }
+  // Returns whether a buffer has become half full since the last call.
+  bool TakeHalfFull() { return std::exchange(is_half_full_, false); }
   // Throws std::bad_alloc if there is no memory.
   protozero::TraceStats GetStats() const { return service_.GetStats(id_); }
 
@@ -80,6 +82,9 @@ class RecordingSession : private protozero::TracingService::Consumer {
                       const std::string&) override {
     is_triggered_ = true;
   }
+  void OnBufferHalfFull(protozero::TracingSessionID) override {
+    is_half_full_ = true;
+  }
 
   // The first members: the service tells them of producers until its end.
   ProducerProblems problems_;
@@ -90,6 +95,7 @@ class RecordingSession : private protozero::TracingService::Consumer {
   Command command_;
   bool has_command_ = false;
   bool is_triggered_ = false;
+  bool is_half_full_ = false;
 };
 
 }  // namespace pztrace

@@ -73,6 +73,8 @@ uint32_t RecordingSink::Run() {
     if (watcher_.has_value())
       wait_ms = std::min(wait_ms, watcher_->Run());
   }
+  if (session_->TakeHalfFull())
+    drain_.RunSoon();
   return std::min({wait_ms, drain_.Run(), triggered_.Run()});
 }
 

@@ -26,6 +26,8 @@ class TraceDrain {
   // go on. Returns how many milliseconds the host may wait, UINT32_MAX for any
   // time.
   uint32_t Run();
+  // Says that a buffer is half full: Run() reads at once.
+  void RunSoon() { next_ms_ = 0; }
   // Reads a part of what there is, if the output takes some. Returns whether
   // that was all; then everything is in the output, too.
   bool ReadSome();

@@ -12,6 +12,7 @@
 //   losing_tracer unannounced    is killed while the service has not read
 //                                anything of most of its writers
 //   losing_tracer threads N      N threads, one by one, write a packet each
+//   losing_tracer packets N      N packets of a thread that waits for memory
 //   losing_tracer exit | kill    the process ends between two packets
 //   losing_tracer packet         the process ends in a packet
 
@@ -108,7 +109,7 @@ int Main(int argc, char** argv) {
   options.name = "losing_tracer";
   options.shared_memory_size = (mode == "unannounced" ? 4096 : 64) * 1024;
   // In this mode, nothing may be lost, even if the service is slow.
-  const bool waits = mode == "threads";
+  const bool waits = mode == "threads" || mode == "packets";
   options.stall_timeout_ms = waits ? UINT32_MAX : 1;
   auto& producer = *new protozero::Producer(options);
   const auto source =
@@ -129,6 +130,10 @@ int Main(int argc, char** argv) {
       WriteInThread(source, 1);
     }
     Report(g_lost);
+  } else if (mode == "packets") {
+    DataSourceWriters writers(source);
+    Write(&writers, strtoull(argc > 2 ? argv[2] : "1", nullptr, 10));
+    Report(writers.packets_lost());
   } else if (mode == "unannounced") {
     Stop(service);
     // The socket has no room for so many messages.

@@ -5,6 +5,7 @@
 Runs in the build directory, as pztrace_test.py does.
 """
 
+import os
 import re
 import subprocess
 import sys
@@ -127,6 +128,19 @@ class LossTest(PztraceTest):
     self.assertEqual((begun, lost), (1000, 0))
     self.assertEqual((int(summary[2]), int(summary[3])), (1000, 1000))
     self.assertEqual(summary[5], 'nothing lost')
+
+  def test_buffer_that_is_half_full_is_read_early(self):
+    config = self.folder / 'config'
+    config.write_text('''
+      buffers { size_kb: 1024 fill_policy: DISCARD }
+      data_sources { config { name: "track_event" } }
+      write_into_file: true
+      file_write_period_ms: 3600000''')
+    status, output, error = self.run_pztrace(
+        'record', '-o', self.trace, '--config', config, '--fail-on-loss', '--',
+        LOSING_TRACER, 'packets', '500000')
+    self.assertEqual((status, output), (0, '500000 begun, 0 lost\n'), error)
+    self.assertGreater(os.path.getsize(self.trace), 10 << 20)
 
   def test_process_that_ends_between_packets(self):
     for mode in 'exit', 'kill':

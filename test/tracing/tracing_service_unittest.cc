@@ -1431,6 +1431,64 @@ TEST_F(TracingServiceTest, ConsumerIsGivenOneBatchAtATime) {
             PacketsOfTrace(consumer_.trace).size());
 }
 
+// The period is far longer than the time in which the buffer is full.
+TEST_F(TracingServiceTest, BufferThatIsHalfFullIsWritten) {
+  constexpr int kNumPackets = 10000;
+  config_.buffers[0] = {256 << 10, BufferFillPolicy::kDiscard};
+  config_.write_period_ms = 3600 * 1000;
+  ConnectAndStart();
+  auto writer = producer_.MakeArbiter()->CreateTraceWriter(producer_.buffer());
+  int num_early = 0;
+  for (int i = 0; i < kNumPackets; ++i) {
+    writer->NewTracePacket()->AppendString(900, std::string(900, 'x'));
+    writer->Flush();
+    const bool is_half_full = service_.has_become_half_full();
+    EXPECT_EQ(service_.NextDeadlineMs() == now_, is_half_full);
+    if (!is_half_full)
+      continue;
+    ++num_early;
+    PassTime(0);
+    EXPECT_FALSE(service_.has_become_half_full());
+    while (service_.NextDeadlineMs() == now_)
+      PassTime(0);
+  }
+  // Each time, it was half full, and is empty. A chunk of one packet takes some
+  // bytes more.
+  constexpr int kMostPacketsInHalf = (128 << 10) / 900;
+  EXPECT_GE(num_early, kNumPackets / kMostPacketsInHalf);
+  EXPECT_LE(num_early, 2 * kNumPackets / kMostPacketsInHalf);
+  writer.reset();
+  Stop();
+  while (service_.NextDeadlineMs() != UINT64_MAX)
+    PassTime(0);
+  EXPECT_EQ(PacketsOfTrace(consumer_.trace).size(), size_t{kNumPackets});
+  EXPECT_EQ(service_.GetStats(session_).lost().total(), 0u);
+}
+
+// Otherwise each commit would read all writers in vain.
+TEST_F(TracingServiceTest, WhatCannotBeReadIsNotReadForEachCommit) {
+  config_.buffers[0] = {256 << 10, BufferFillPolicy::kDiscard};
+  config_.write_period_ms = 3600 * 1000;
+  ConnectAndStart();
+  auto* const arbiter = producer_.MakeArbiter();
+  auto waiting = arbiter->CreateTraceWriter(producer_.buffer());
+  // Nothing behind the open packet's first chunk can be read.
+  auto open = waiting->NewTracePacket();
+  auto* const nested = open->BeginNestedMessage<Message>(1);
+  int num_early = 0;
+  for (int i = 0; i < 250; ++i) {
+    nested->AppendString(900, std::string(900, 'x'));
+    arbiter->FlushPendingCommitDataRequests();
+    num_early += service_.has_become_half_full();
+    PassTime(0);
+  }
+  // At a half, three quarters, seven eighths, and so on.
+  EXPECT_GE(num_early, 2);
+  EXPECT_LE(num_early, 10);
+  nested->Finalize();
+  open->Finalize();
+}
+
 // Otherwise the data would be two periods old when it is written.
 TEST_F(TracingServiceTest, WhatIsFlushedIsWrittenAtOnce) {
   config_.flush_period_ms = 100;

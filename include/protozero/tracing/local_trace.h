@@ -32,10 +32,11 @@ PROTOZERO_ABI_BEGIN
 // Several may exist at once, besides a Producer for a system's service: each
 // gets all events that it wants.
 //
-// Every write period, whole packets are appended to the file. A program that is
-// killed, or that ends without the destructor, loses what it has written since
-// then, unless it has Options::flight_recorder. In a child process, after
-// fork(), the object does nothing, and events are off.
+// Every write period, and when the buffer is half full, whole packets are
+// appended to the file. A program that is killed, or that ends without the
+// destructor, loses what it has written since then, unless it has
+// Options::flight_recorder. In a child process, after fork(), the object does
+// nothing, and events are off.
 //
 // Nothing throws, and nothing raises a signal: neither a pipe without a reader
 // nor a limit for the size of files. If the system has no memory, thread or
@@ -74,17 +75,18 @@ class LocalTrace {
     // stands before unwanted ones. If empty, all categories are wanted except
     // those with the tag "slow" or "debug".
     std::string categories;
-    // The size of the buffer for packets that are not written yet. If it is
-    // full, packets are lost. The size of a flight recorder's file: if it is
-    // full, the oldest events are overwritten; the options below have no
-    // meaning for it.
+    // The size of the buffer for packets that are not written yet. They are
+    // written when it is half full. If the output is so slow that the other
+    // half fills meanwhile, packets are lost. The size of a flight recorder's
+    // file: if it is full, the oldest events are overwritten; the options below
+    // have no meaning for it.
     size_t buffer_size = 32 << 20;
     // The policy when the buffer is full. With kRingBuffer, the buffer is
     // written at the end, and has the last events by then.
     BufferFillPolicy fill_policy = BufferFillPolicy::kDiscard;
     // The duration; 0 for as long as the object exists.
     uint32_t duration_ms = 0;
-    // The period after which recorded packets are written.
+    // The period after which recorded packets are written at the latest.
     uint32_t write_period_ms = 1000;
     // The size of the memory that threads write to. Its data go to the buffer.
     size_t shared_memory_size = 8 << 20;

@@ -343,6 +343,9 @@ class SharedMemoryArbiter {
   // The parts of a request. Their limits make it fit into the frames of any
   // transport.
   static constexpr size_t kMaxChunksToMove = 128;
+  // The bytes after which a request ends. The service can write a session's
+  // buffer between two requests, but not in one.
+  static constexpr size_t kMaxBytesToMove = 128 * 1024;
   static constexpr size_t kMaxChunksToPatch = 64;
   static constexpr size_t kMaxPatches = 2 * PatchPool::kNumPatches;
   static constexpr size_t kMaxLosses = 64;

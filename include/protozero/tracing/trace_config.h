@@ -65,9 +65,9 @@ struct TraceConfig {
   uint32_t clock_snapshot_period_ms = 10000;
 
   // If not 0, the service writes the trace to Consumer::OnTraceData() in this
-  // period, after each flush, and when the session has stopped; with UINT32_MAX
-  // only when it has stopped. Then it need not be read, and there has to be a
-  // consumer.
+  // period, when a buffer is half full, after each flush, and when the session
+  // has stopped; with UINT32_MAX only when it has stopped. Then it need not be
+  // read, and there has to be a consumer.
   uint32_t write_period_ms = 0;
 
   // True if nobody reads packets before the session has stopped. Then a ring

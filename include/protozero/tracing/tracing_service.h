@@ -214,6 +214,10 @@ class TracingService {
     // is false if a call has refused something, or if something could not be
     // read because there was no memory.
     virtual void OnTraceWritten(TracingSessionID, bool /*complete*/) {}
+    // Called when a buffer has become half full, unless the session is read at
+    // its end. It is time to call ReadPackets(), if the service does not write
+    // the trace. Called once until packets have been read.
+    virtual void OnBufferHalfFull(TracingSessionID) {}
     // Takes bytes of the trace, as a TraceSink does. RunDue() calls it without
     // the lock. If it returns false, or if there is no memory to read for it,
     // the session stops.
@@ -336,9 +340,13 @@ class TracingService {
   // Does what is due: time-outs and periodic work. May be called at any time.
   // Gives each consumer one batch of its trace, about 64 KiB, so that a thread
   // that serves producers as well is soon back with them: a producer's memory
-  // is full after some milliseconds. If there are more, RunDue() is due at
-  // once.
+  // is full after some milliseconds. While a buffer is half full, gives more.
+  // If there are more then, RunDue() is due at once.
   void RunDue();
+  // Returns whether a buffer has become half full since the last RunDue(). A
+  // thread that commits for producers calls RunDue() then, before other commits
+  // fill the buffer.
+  bool has_become_half_full() const;
 
  private:
   class Impl;

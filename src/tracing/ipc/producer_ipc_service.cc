@@ -79,6 +79,9 @@ void ProducerIpcService::ReceiveAndServe(TurnShare share) {
          !is_broken() && reader_.NextFrame(&payload)) {
     --share.frames;
     OnFrame(payload);
+    // The host makes room before the next frame.
+    if (service_->has_become_half_full())
+      break;
   }
   const size_t copied = internal::ToSize(bytes_copied() - copied_before);
   debt_ = copied > share.bytes ? copied - share.bytes : 0;

@@ -185,6 +185,8 @@ void ServiceHost::Impl::RunOnce(uint32_t timeout_ms) {
       connection.SendQueued();
     if (connection.has_more() || (events & ~POLLOUT))
       connection.TakeTurn(ShareOf(connection));
+    if (service_->has_become_half_full())
+      service_->RunDue();
   }
   service_->RunDue();
   RemoveEnded();

@@ -3,6 +3,9 @@
 #ifndef SRC_TRACING_SERVICE_BUFFER_TABLE_H_
 #define SRC_TRACING_SERVICE_BUFFER_TABLE_H_
 
+#include <stddef.h>
+
+#include <algorithm>
 #include <map>
 
 #include "protozero/tracing/trace_config.h"
@@ -22,9 +25,23 @@ class BufferTable {
  public:
   struct Entry {
     Entry(Session* its_session, const TraceConfig::BufferConfig& config)
-        : session(its_session), buffer(config.size_bytes, config.fill_policy) {}
+        : session(its_session),
+          buffer(config.size_bytes, config.fill_policy),
+          size(config.size_bytes) {}
+
+    // Returns whether half of the room that the last reading has left is in
+    // use. What a reader cannot take yet does not make it read again for each
+    // commit.
+    bool IsHalfFull() {
+      left_unread = std::min(left_unread, buffer.used_bytes());
+      return buffer.used_bytes() - left_unread > (size - left_unread) / 2;
+    }
+
     Session* session;
     TraceBuffer buffer;
+    size_t size;
+    // The used bytes after a reading, or less if some are no longer there.
+    size_t left_unread = 0;
   };
 
   // Adds a buffer. Throws std::bad_alloc, and has changed nothing, if there is

@@ -134,6 +134,8 @@ struct Session {
   SessionTimes times;
   SessionOutput output;
 
+  // True from when a buffer of it is half full until a reading has made room.
+  bool is_half_full = false;
   // True if the facade writes it to the consumer next.
   bool is_to_be_written = false;
   // The end of a write that has begun, as TracingService::Impl::ReadBatch() has

@@ -307,6 +307,34 @@ uint64_t Sessions::Scrape(const Session& session, ScrapeMode mode) {
   return progress;
 }
 
+void Sessions::OnCommit(const ProducerRecord& producer) {
+  for (const BufferID id : producer.chunks.buffers) {
+    CountVisit();
+    BufferTable::Entry* const entry = buffers_->Find(id);
+    Session* const session = entry->session;
+    if (session->is_half_full || session->config.is_read_at_end ||
+        !entry->IsHalfFull()) {
+      continue;
+    }
+    session->is_half_full = true;
+    has_become_half_full_ = true;
+    if (session->times.next_write != kNever)
+      session->times.next_write = (*clock_)();
+    if (session->consumer != nullptr)
+      session->consumer->OnBufferHalfFull(session->id);
+  }
+}
+
+void Sessions::OnRead(Session* session, bool is_empty) {
+  session->is_half_full = false;
+  for (const BufferID id : session->buffer_ids) {
+    BufferTable::Entry* const entry = buffers_->Find(id);
+    if (is_empty)
+      entry->left_unread = entry->buffer.used_bytes();
+    session->is_half_full |= entry->IsHalfFull();
+  }
+}
+
 void Sessions::RemoveProducer(ProducerRecord* producer) {
   chunks_->Scrape(producer, nullptr, ScrapeMode::kProducerIsGone);
   for (const BufferID id : producer->chunks.buffers) {
@@ -355,6 +383,7 @@ TracingSessionID Sessions::TakeSessionToWrite() {
 }
 
 void Sessions::RunDue() {
+  has_become_half_full_ = false;
   const uint64_t now = (*clock_)();
   // Returns whether |time| has come. If so, sets it to |period_ms| later.
   const auto is_due = [now](uint64_t* time, uint32_t period_ms) {

@@ -96,6 +96,13 @@ class Sessions final : private Flushes::Observer {
   void AcknowledgeFlush(ProducerRecord* producer, FlushRequestID id) {
     flushes_.Acknowledge(producer, id);
   }
+  // Says that the producer has committed chunks. A session with a buffer that
+  // is half full is due to be written.
+  void OnCommit(const ProducerRecord& producer);
+  // Says that a part of the session was read; everything, if |is_empty|.
+  void OnRead(Session* session, bool is_empty);
+  // Returns whether a buffer has become half full since the last RunDue().
+  bool has_become_half_full() const { return has_become_half_full_; }
   // Removes a producer. Costs what it has (the pages of its memory, its
   // buffers, instances, writers, and flushes to answer), and a look at each
   // session.
@@ -164,6 +171,7 @@ class Sessions final : private Flushes::Observer {
   Flushes flushes_;
   SessionMap sessions_;
   TracingSessionID last_id_ = 0;
+  bool has_become_half_full_ = false;
 };
 
 }  // namespace service

@@ -47,8 +47,9 @@ class TracingService::Impl {
                  std::optional<uint64_t>* limit,
                  bool* has_more);
   // Gives the next batch to the session's consumer. If there are more, the
-  // session is due again at once. Takes the locks.
-  void WriteSession(TracingSessionID session_id);
+  // session is due again at once. Returns whether a buffer is still half full.
+  // Takes the locks.
+  bool WriteBatch(TracingSessionID session_id);
 
   // A lock that is held while a sink or Consumer::OnTraceData() is called. It
   // is taken before |mutex|.
@@ -135,6 +136,8 @@ class TracingService::ProducerConnectionImpl : public ProducerConnection {
     if (producer_->shm.memory == nullptr)
       return false;
     impl_->chunks.Commit(producer_, request);
+    if (request.num_chunks_to_move != 0)
+      impl_->sessions.OnCommit(*producer_);
     impl_->data_sources.ClearOverwritten(producer_, request);
     impl_->sessions.NoteCommit(producer_, request);
     if (request.flush_request_id != 0)
@@ -299,6 +302,11 @@ uint64_t TracingService::NextDeadlineMs() const {
   return impl_->sessions.NextDeadline();
 }
 
+bool TracingService::has_become_half_full() const {
+  std::lock_guard<std::mutex> lock(impl_->mutex);
+  return impl_->sessions.has_become_half_full();
+}
+
 uint64_t TracingService::NowMs() const {
   return impl_->clock();
 }
@@ -312,8 +320,12 @@ void TracingService::RunDue() {
     std::lock_guard<std::mutex> lock(impl_->mutex);
     return impl_->sessions.TakeSessionToWrite();
   };
-  while (const TracingSessionID id = next())
-    impl_->WriteSession(id);
+  while (const TracingSessionID id = next()) {
+    // Commits have filled more than half. Each call makes as much room as they
+    // have taken, so that the other half is never full.
+    while (impl_->WriteBatch(id)) {
+    }
+  }
 }
 
 bool TracingService::Impl::ReadBatch(TracingSessionID session_id,
@@ -337,13 +349,17 @@ bool TracingService::Impl::ReadBatch(TracingSessionID session_id,
       trace->reserve(2 * service::SessionReader::kBatchSize);
       has_memory = reader.ReadBatch(session, trace, has_more);
     });
-    if (session->state != kStopped && reader.BytesRead(*session) >= **limit)
+    sessions.OnRead(session, has_memory && !*has_more);
+    if (session->state != kStopped && reader.BytesRead(*session) >= **limit) {
       *has_more = false;
+      // The next commit says if it is half full again.
+      session->is_half_full = false;
+    }
   }
   return (trace->empty() || sink(trace->data(), trace->size())) && has_memory;
 }
 
-void TracingService::Impl::WriteSession(TracingSessionID session_id) {
+bool TracingService::Impl::WriteBatch(TracingSessionID session_id) {
   std::lock_guard<std::mutex> read_lock(read_mutex);
   // CloseSession() waits for the lock, so that the session stays.
   Session* session;
@@ -355,7 +371,7 @@ void TracingService::Impl::WriteSession(TracingSessionID session_id) {
     std::lock_guard<std::mutex> lock(mutex);
     session = sessions.Find(session_id);
     if (session == nullptr)
-      return;
+      return false;
     consumer = session->consumer;
     is_last = session->state == kStopped;
     is_complete = !session->has_failed_to_write;
@@ -383,6 +399,7 @@ void TracingService::Impl::WriteSession(TracingSessionID session_id) {
   }
   if (is_last && !has_more)
     consumer->OnTraceWritten(session_id, is_complete);
+  return has_more && session->is_half_full;
 }
 
 PROTOZERO_ABI_END

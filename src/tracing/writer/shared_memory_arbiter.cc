@@ -445,7 +445,8 @@ void SharedMemoryArbiter::SendChunks(uint32_t newest) {
     // The link is read before the commit: after it, another thread may use the
     // entry.
     oldest = entry.next.load(std::memory_order_relaxed);
-    if (num_chunks == kMaxChunksToMove || oldest == kNoChunk) {
+    if (num_chunks == kMaxChunksToMove || num_bytes >= kMaxBytesToMove ||
+        oldest == kNoChunk) {
       finished_bytes_.fetch_sub(num_bytes, std::memory_order_relaxed);
       endpoint_->CommitData({chunks_to_move_, num_chunks, nullptr, 0});
       num_chunks = 0;

@@ -500,6 +500,26 @@ TEST(LocalTraceTest, EachPeriodFlushesWhatThreadsHaveBegun) {
   EXPECT_TRUE(trace.Stop());
 }
 
+TEST(LocalTraceTest, BufferThatIsHalfFullIsWritten) {
+  constexpr int kNumEvents = 1000000;
+  std::string bytes;
+  LocalTrace::Options options;
+  options.sink = [&](const uint8_t* data, size_t size) {
+    bytes.append(reinterpret_cast<const char*>(data), size);
+    return true;
+  };
+  options.buffer_size = 1 << 20;
+  options.write_period_ms = 3600 * 1000;
+  options.exhausted_policy = protozero::BufferExhaustedPolicy::kStall;
+  LocalTrace trace(options);
+  for (int i = 0; i < kNumEvents; ++i)
+    PROTOZERO_TRACE_EVENT_INSTANT("lt", "instant");
+  EXPECT_TRUE(trace.Stop());
+  EXPECT_EQ(trace.stats().lost().total(), 0u);
+  EXPECT_GT(bytes.size(), 10u << 20);
+  EXPECT_GE(CountPackets(bytes), uint64_t{kNumEvents});
+}
+
 TEST(LocalTraceTest, ASinkThatThrowsForWantOfMemoryHasRefused) {
 #if defined(__cpp_exceptions)
   LocalTrace trace(SmallOptions(
