@@ -2,6 +2,8 @@
 
 #include "test/tracing/fake_service.h"
 
+#include <stdlib.h>
+
 #include <utility>
 
 namespace protozero::test {
@@ -13,7 +15,8 @@ constexpr size_t kAlignment = SharedMemoryABI::kMinPageSize;
 }  // namespace
 
 SharedMemory::SharedMemory(size_t size)
-    : size_(size), memory_(new uint8_t[size + kAlignment]()) {
+    : size_(size),
+      memory_(static_cast<uint8_t*>(calloc(size + kAlignment, 1)), &free) {
   const uintptr_t address = reinterpret_cast<uintptr_t>(memory_.get());
   start_ = memory_.get() + (kAlignment - address % kAlignment);
 }

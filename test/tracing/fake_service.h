@@ -34,7 +34,8 @@ class SharedMemory : public protozero::SharedMemory {
 
  private:
   const size_t size_;
-  std::unique_ptr<uint8_t[]> memory_;
+  // Large memory takes time only where it is used.
+  std::unique_ptr<uint8_t[], void (*)(void*)> memory_;
   uint8_t* start_;
 };
 

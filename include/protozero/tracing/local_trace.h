@@ -89,7 +89,9 @@ class LocalTrace {
     // The period after which recorded packets are written at the latest.
     uint32_t write_period_ms = 1000;
     // The size of the memory that threads write to. Its data go to the buffer.
-    size_t shared_memory_size = 8 << 20;
+    // Threads begin at its front: memory that no burst has needed costs
+    // nothing, and what a burst has needed is given back.
+    size_t shared_memory_size = 64 << 20;
     // The policy of a thread when that memory is full.
     BufferExhaustedPolicy exhausted_policy = BufferExhaustedPolicy::kDrop;
   };

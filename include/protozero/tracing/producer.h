@@ -100,8 +100,8 @@ class Producer {
     // The time after which finished chunks are committed at the latest. The
     // producer's thread commits them, so that threads that trace need not call
     // the system. While threads fill chunks, it looks how much is finished
-    // every 4 ms if 8 MB are shared, and more often if less is shared; and
-    // commits when it is a quarter of the memory. After this time without a
+    // every 4 ms, more often if less than 8 MB are shared, and commits 2 MB, or
+    // a quarter of the memory if that is less. After this time without a
     // chunk, it sleeps; the thread that takes the next one wakes it.
     uint32_t commit_period_ms = 100;
     // The time after which a thread that writes nothing gives up the chunk that

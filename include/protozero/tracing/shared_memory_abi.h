@@ -253,6 +253,14 @@ class SharedMemoryABI {
   // Functions for the producer. All of them return an invalid chunk, or false,
   // if the page is in another state. REQUIRES, for all: page_idx < num_pages().
 
+  // The front of the buffer, where writers begin to look for chunks. They go on
+  // from there, page by page, so what they use at a time is in one piece.
+  static constexpr size_t kFrontSize = 2 * 1024 * 1024;
+
+  // Take a page that is not partitioned, so that no writer uses it, and give it
+  // back. To overwrite its word by zero is to give it back.
+  bool TryTakePage(size_t page_idx) const;
+  void ReturnPage(size_t page_idx) const;
   // Partitions a page that is not partitioned.
   bool TryPartitionPage(size_t page_idx, PageLayout layout) const;
   // Acquires the first free chunk of a page partitioned as |layout|. The caller

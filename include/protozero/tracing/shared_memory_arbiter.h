@@ -57,7 +57,7 @@ class SharedMemoryArbiter {
     // The number of chunks that share a page.
     SharedMemoryABI::PageLayout page_layout = SharedMemoryABI::kPageDiv1;
     // The bytes of finished chunks that cause a commit. At most half of the
-    // buffer, which is also the meaning of 0.
+    // buffer. 0 stands for that, or for 4 MB of a larger buffer.
     size_t commit_batch_bytes = 0;
     // True if the owner calls CommitBatch() as often as that asks for. Then
     // writers commit only what would soon be lost: when three quarters of the
@@ -162,10 +162,20 @@ class SharedMemoryArbiter {
   template <typename Visit>
   void VisitNextPages(Visit visit) {
     std::lock_guard<std::mutex> lock(writers_lock_);
+    const uint32_t flush_rounds = flush_rounds_.load(std::memory_order_relaxed);
     for (const std::unique_ptr<WriterSlot>& slot : writers_) {
-      if (slot->is_in_use)
-        visit(slot->next_page.load(std::memory_order_relaxed));
+      if (!slot->is_in_use)
+        continue;
+      const bool goes_home =
+          slot->flush_rounds.load(std::memory_order_relaxed) != flush_rounds;
+      visit(goes_home ? slot->home_page
+                      : slot->next_page.load(std::memory_order_relaxed));
     }
+  }
+  // Returns the number of pages up to the last one with a chunk that was
+  // committed since the last call. One thread.
+  size_t TakeCommittedPages() {
+    return committed_pages_.exchange(0, std::memory_order_relaxed);
   }
 
   // Return the memory, and the number and size of its chunks.
@@ -195,14 +205,15 @@ class SharedMemoryArbiter {
     PatchPool patches;
 
     // The page where the writer begins to look for chunks after some have
-    // become free. Each writer has another one, so that it gets memory which it
-    // has used before, and which is not in another processor's cache.
+    // become free, if it is free, too. Each writer has another one, so that it
+    // gets memory which it has used before, and which is not in another
+    // processor's cache. All are at the front, SharedMemoryABI::kFrontSize.
     size_t home_page;
     // The page where its last search ended. Only the writer changes it.
     std::atomic<size_t> next_page;
     // The value of SharedMemoryArbiter::flush_rounds_ when its last search
-    // began at |home_page|.
-    uint32_t flush_rounds;
+    // began. Only the writer changes it.
+    std::atomic<uint32_t> flush_rounds;
   };
 
   // A chunk on the list; its index in the array says which chunk it is. The
@@ -231,16 +242,19 @@ class SharedMemoryArbiter {
   SharedMemoryABI::Chunk WaitForChunk(WriterSlot* slot);
   // Looks at up to |max_pages|, beginning where the last search ended.
   SharedMemoryABI::Chunk SearchForChunk(WriterSlot* slot, size_t max_pages);
+  bool HasFreeChunk(size_t page) const {
+    static_assert(SharedMemoryABI::kChunkFree == 0 &&
+                  SharedMemoryABI::kChunkStateBits == 2);
+    // A page that is not partitioned is 0.
+    const uint32_t word = abi_.GetPageWord(page, std::memory_order_relaxed);
+    return ((word | word >> 1) & lower_state_bits_) != lower_state_bits_;
+  }
   // Returns whether the page where the next search begins has a free chunk, and
   // takes none. If it has none, the next search begins at the page behind.
   // Returns true in a ring, where only a search can tell.
   bool HasFreeChunkOnNextPage(WriterSlot* slot) const {
-    static_assert(SharedMemoryABI::kChunkFree == 0 &&
-                  SharedMemoryABI::kChunkStateBits == 2);
     const size_t page = slot->next_page.load(std::memory_order_relaxed);
-    // A page that is not partitioned is 0.
-    const uint32_t word = abi_.GetPageWord(page, std::memory_order_relaxed);
-    if (((word | word >> 1) & lower_state_bits_) != lower_state_bits_)
+    if (HasFreeChunk(page))
       return true;
     slot->next_page.store(page + 1 < abi_.num_pages() ? page + 1 : 0,
                           std::memory_order_relaxed);
@@ -339,6 +353,8 @@ class SharedMemoryArbiter {
   std::atomic<uint32_t> flush_requests_{0};
   // The number of times that a thread has sent.
   std::atomic<uint32_t> flush_rounds_{0};
+  // See TakeCommittedPages().
+  std::atomic<size_t> committed_pages_{0};
 
   // The parts of a request. Their limits make it fit into the frames of any
   // transport.
@@ -346,6 +362,9 @@ class SharedMemoryArbiter {
   // The bytes after which a request ends. The service can write a session's
   // buffer between two requests, but not in one.
   static constexpr size_t kMaxBytesToMove = 128 * 1024;
+  // The most bytes that cause a commit by default. What threads write meanwhile
+  // stays in a processor's cache.
+  static constexpr size_t kMaxDefaultBatch = 4 * 1024 * 1024;
   static constexpr size_t kMaxChunksToPatch = 64;
   static constexpr size_t kMaxPatches = 2 * PatchPool::kNumPatches;
   static constexpr size_t kMaxLosses = 64;

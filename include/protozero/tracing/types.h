@@ -75,21 +75,18 @@ struct TracingLimits {
   // An instance beyond this is an unknown loss of its session's buffer.
   static constexpr size_t kMaxInstancesPerProducer = 4096;
 
-  // Sizes of the memory that a producer shares with the service.
-  static constexpr size_t kDefaultShmPageSize = 4 * 1024;
-  // The default is for a burst while the service does not run, because other
-  // programs have its processor: two threads write 20,000 events each 3 ms for
-  // 6 ms. An event without arguments takes 13 bytes. Writers commit when half
-  // of the memory is full, so the burst has to fit in the other half.
-  static constexpr size_t kBurstEvents = 80'000;
-  static constexpr size_t kBurstEventSize = 13;
-  static constexpr size_t kDefaultShmSize = 2 * 1024 * 1024;
-  static_assert(kBurstEvents * kBurstEventSize <= kDefaultShmSize / 2);
+  // Sizes of the memory that a producer shares with the service. The memory is
+  // sparse: writers begin at its front, and take more only while the service
+  // does not run, because other programs have its processor. 15 million events
+  // a second, of 13 bytes each, fill the default in a third of a second.
+  static constexpr size_t kDefaultShmPageSize = 16 * 1024;
+  static constexpr size_t kDefaultShmSize = 64 * 1024 * 1024;
   static constexpr size_t kMaxShmPageSize = 32 * 1024;
-  static constexpr size_t kMaxShmSize = 32 * 1024 * 1024;
-  // The sum over all producers of one process. A producer that would exceed it
-  // gets kReducedShmSize, and may not bring its own memory.
-  static constexpr size_t kMaxShmSizePerProcess = 64 * 1024 * 1024;
+  static constexpr size_t kMaxShmSize = 64 * 1024 * 1024;
+  // The sum over all producers of one process. A producer gets at most half of
+  // the rest, or kReducedShmSize, and may not bring more memory of its own than
+  // the rest.
+  static constexpr size_t kMaxShmSizePerProcess = 128 * 1024 * 1024;
   static constexpr size_t kReducedShmSize = 256 * 1024;
 
   // Limits of sessions.

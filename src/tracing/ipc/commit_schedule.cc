@@ -15,6 +15,13 @@ namespace internal {
 
 using std::chrono::milliseconds;
 
+namespace {
+
+// The time between two looks at memory that is not used.
+constexpr milliseconds kGiveBackPeriod{1000};
+
+}  // namespace
+
 int CommitSchedule::BeginWait() {
   if (arbiter() == nullptr)
     return -1;
@@ -26,7 +33,7 @@ int CommitSchedule::BeginWait() {
   if (!is_waiting_)
     return 0;
   const Clock::time_point end =
-      std::min({look_at_, commit_at_, return_at_, sleep_at_});
+      std::min({look_at_, commit_at_, return_at_, give_back_at_, sleep_at_});
   if (end == kNever)
     return -1;
   const auto left = std::chrono::ceil<milliseconds>(end - Clock::now()).count();
@@ -51,6 +58,7 @@ void CommitSchedule::Run() {
       return_at_ =
           std::min(return_at_, now + milliseconds(options_.idle_period_ms));
     }
+    give_back_at_ = std::min(give_back_at_, now + kGiveBackPeriod);
     // The service asks a quiet producer for its chunks less and less often.
     if (was_asleep_)
       connection_->CommitData({});
@@ -62,6 +70,11 @@ void CommitSchedule::Run() {
     return_at_ = arbiter()->ReturnIdleChunks(/*even_if_recent=*/false)
                      ? now + milliseconds(options_.idle_period_ms)
                      : kNever;
+  }
+  if (now >= give_back_at_) {
+    give_back_at_ = connection_->memory_ahead()->GiveBack()
+                        ? now + kGiveBackPeriod
+                        : kNever;
   }
   if (now >= commit_at_) {
     commit_at_ = kNever;

@@ -17,13 +17,11 @@ namespace internal {
 // Commits what the writers of a connection have finished, and says how long the
 // producer's thread may wait:
 //
-//   threads fill chunks    until half of the memory may be finished
-//   no chunk is filled     until what is finished has to be committed, 100 ms
-//   at
-//                          most; a writer that finishes half of the memory ends
-//                          the wait
-//   no chunk for 100 ms    until writers' chunks may be idle, or for any time;
-//   a
+//   threads fill chunks    until a batch may be finished
+//   no chunk is filled     until what is finished has to be committed, 100 ms at
+//                          most; a writer that finishes a batch ends the wait
+//   no chunk for 100 ms    until writers' chunks may be idle, or memory can be
+//                          given back, or for any time; a
 //                          writer that takes a chunk ends the wait
 //
 // For the producer's thread.
@@ -63,6 +61,9 @@ class CommitSchedule {
   Clock::time_point commit_at_ = kNever;
   // The time to look for idle chunks; kNever if there are none.
   Clock::time_point return_at_ = kNever;
+  // The time to give memory back that a burst has needed; kNever if there is
+  // none.
+  Clock::time_point give_back_at_ = kNever;
   // True if the last wait was one that any work ends, and false if there was no
   // wait.
   bool was_asleep_ = false;

@@ -22,10 +22,12 @@ namespace internal {
 //
 // It provides the first 1 MiB before any thread writes, and from then on 1 MiB
 // in front of each writer. So a thread that traces little costs 1 MiB of
-// memory, up to the size that the program shares. Once provided, the memory
-// stays: writers come back to it after each commit.
+// memory, up to SharedMemoryABI::kFrontSize and 1 MiB for all threads. Writers
+// come back to that memory after each commit. The memory that only a burst has
+// needed is given back to the kernel.
 //
-// Needs Linux 5.14. Before that, threads wait for the kernel themselves.
+// Providing needs Linux 5.14. Before that, threads wait for the kernel
+// themselves.
 class MemoryAhead {
  public:
   // Provides the first memory. REQUIRES: both outlive this. May throw
@@ -36,11 +38,22 @@ class MemoryAhead {
   // move through new memory, or if one has come: then it is to be called again
   // soon.
   bool Provide();
+  // Gives back free memory behind what writers have used since the call before
+  // the last one. To be called about once a second while writers write. Returns
+  // true if there may be more later.
+  bool GiveBack();
 
  private:
   static constexpr size_t kBlockSize = 64 * 1024;
   static constexpr size_t kBlocksAhead = 16;
 
+  // The most pages that a call gives back, each by two system calls.
+  static constexpr size_t kMaxPagesToGiveBack = 1024;
+
+  size_t page_size() const;
+  // Gives the memory of a page back. Returns false if the page is in use, or if
+  // the kernel cannot.
+  bool GiveBackPage(size_t page);
   // Provides the memory from |offset| on. Returns whether some of it is new.
   bool ProvideFrom(size_t offset);
 
@@ -49,6 +62,10 @@ class MemoryAhead {
   // True for each block that has been provided.
   std::vector<bool> is_provided_;
   size_t num_writers_ = 0;
+  // The pages from the first one on that have memory, or that may have.
+  size_t pages_with_memory_ = 0;
+  // The pages that writers used before the last GiveBack().
+  size_t pages_used_before_ = 0;
 };
 
 }  // namespace internal

@@ -130,6 +130,10 @@ void SharedMemoryFile::Provide(size_t offset, size_t size) const {
   madvise(start_ + offset, std::min(size, size_ - offset), kPopulateForWriting);
 }
 
+bool SharedMemoryFile::GiveBack(size_t offset, size_t size) const {
+  return madvise(start_ + offset, size, MADV_REMOVE) == 0;
+}
+
 void SharedMemoryFile::DetachAfterFork() const {
   mmap(start_, size_, PROT_READ | PROT_WRITE,
        MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);

@@ -58,6 +58,11 @@ class SharedMemoryFile final : public SharedMemory {
   // REQUIRES: |offset| is less than size().
   void Provide(size_t offset, size_t size) const;
 
+  // Gives part of the memory back to the kernel: it is zero afterwards. Returns
+  // false, and changes nothing, if the kernel cannot. REQUIRES: both are
+  // multiples of 4 KiB, and within the memory.
+  bool GiveBack(size_t offset, size_t size) const;
+
   // Replaces, in a child process, the memory that it shares with its parent's
   // service by zeros of its own. Safe in a handler of fork().
   void DetachAfterFork() const;

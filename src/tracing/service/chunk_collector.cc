@@ -19,6 +19,10 @@ using ScrapingMode = TracingService::ScrapingMode;
 
 namespace {
 
+// The size of the free memory after which no page can be in use. A writer that
+// goes on while chunks become free may leave some.
+constexpr size_t kGapSize = 1024 * 1024;
+
 TraceBuffer::ProducerIdentity IdentityOf(const ProducerRecord& producer) {
   return {producer.id, producer.info.uid, producer.info.pid,
           producer.info.reports_losses};
@@ -113,6 +117,8 @@ void ChunkCollector::MoveChunk(ProducerRecord* producer,
         abi.TryAcquireChunkForReading(move.page, move.chunk);
     if (!chunk.is_valid())
       return;
+    producer->chunks.pages_used =
+        std::max(producer->chunks.pages_used, chunk.page_idx() + 1);
     CopySharedChunk(chunk, &chunk_);
     // If this fails, the producer has tampered with the page, and has lost it.
     abi.ReleaseChunkAsFree(chunk);
@@ -168,10 +174,19 @@ uint64_t ChunkCollector::Scrape(ProducerRecord* producer_to_scrape,
                                        : WriterState::kGone;
   const ABI& abi = producer.shm.abi;
   uint64_t progress = 0;
-  for (size_t page = 0; page < abi.num_pages(); ++page) {
+  // The kernel would provide each page of sparse memory that is looked at.
+  // Writers go on page by page from the front, or from pages that they have
+  // committed.
+  size_t end = std::max(chunks.pages_used, ABI::kFrontSize / abi.page_size());
+  chunks.pages_used = 0;
+  for (size_t page = 0;
+       page < abi.num_pages() && page < end + kGapSize / abi.page_size();
+       ++page) {
     CountVisit();
     if ((abi.GetPageWord(page) & ABI::kAllChunksMask) == 0)
       continue;
+    chunks.pages_used = page + 1;
+    end = std::max(end, page + 1);
     for (size_t chunk = 0; chunk < ABI::kMaxChunksPerPage; ++chunk) {
       if (!ScrapeChunk(abi, page, chunk, writer_state, &chunk_))
         continue;
@@ -192,6 +207,10 @@ uint64_t ChunkCollector::Scrape(ProducerRecord* producer_to_scrape,
       if (target == 0 || !is_wanted(target) || IsTooLate(target))
         continue;
       progress += ProgressOf(chunk_);
+      if (mode == ScrapeMode::kForNow && chunk_.is_complete &&
+          WouldFill(target)) {
+        continue;
+      }
       if (is_allowed)
         StoreChunk(producer, target, /*was_scraped=*/true);
       else if (has_packets)
@@ -199,6 +218,12 @@ uint64_t ChunkCollector::Scrape(ProducerRecord* producer_to_scrape,
     }
   }
   return progress;
+}
+
+bool ChunkCollector::WouldFill(BufferID id) const {
+  BufferTable::Entry* const entry = buffers_->Find(id);
+  return entry->session->state == TracingService::kStarted &&
+         entry->IsHalfFull();
 }
 
 void ChunkCollector::ReportUnknownLoss(const ProducerRecord& producer) {

@@ -81,6 +81,9 @@ class ChunkCollector {
   // Returns whether the buffer's session has stopped. REQUIRES: the buffer
   // exists.
   bool IsTooLate(BufferID id) const;
+  // Returns whether complete chunks, which are about to be committed, can wait
+  // for that: there may be more of them than the rest of the buffer takes.
+  bool WouldFill(BufferID id) const;
   // Handles data for such a buffer: they may be older than the session's end if
   // a producer did not answer the last flush.
   void OnTooLate(BufferID id);

@@ -100,6 +100,9 @@ struct ProducerChunks {
   // True if it has announced a writer, or a writer's data have come.
   bool has_written = false;
   uint64_t bytes_copied = 0;
+  // The pages up to the last one that was committed since the last Scrape(), or
+  // in use then.
+  size_t pages_used = 0;
 };
 
 // The memory that a producer shares with the service. It belongs to

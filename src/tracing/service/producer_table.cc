@@ -105,8 +105,17 @@ bool ProducerTable::SetupMemory(ProducerRecord* producer,
   }
   TracingService::ShmSizes sizes =
       TracingService::ClampShmSizes(page_size, size);
-  if (*MemoryOfProcess(*producer) + sizes.size > Limits::kMaxShmSizePerProcess)
-    sizes = {Limits::kDefaultShmPageSize, Limits::kReducedShmSize};
+  const size_t used = *MemoryOfProcess(*producer);
+  const size_t rest = Limits::kMaxShmSizePerProcess -
+                      std::min(used, Limits::kMaxShmSizePerProcess);
+  if (sizes.size > rest / 2) {
+    sizes.size =
+        std::max(rest / 2 / Limits::kMaxShmPageSize * Limits::kMaxShmPageSize,
+                 std::min(sizes.size, Limits::kReducedShmSize));
+    // A small memory has chunks for as many threads as it can.
+    if (sizes.size <= Limits::kReducedShmSize)
+      sizes.page_size = SharedMemoryABI::kMinPageSize;
+  }
   collector_->ReserveForChunks(sizes.page_size);
   std::unique_ptr<SharedMemory> memory =
       producer->remote->SetupTracing(sizes.size, sizes.page_size);

@@ -48,9 +48,10 @@ SharedMemoryArbiter::SharedMemoryArbiter(void* start,
           is_ring() ? UINT32_MAX
                     : ((uint32_t{1} << 2 * chunks_per_page_) - 1) & 0x55555555),
       num_chunks_(abi_.num_pages() * chunks_per_page_),
-      commit_batch_bytes_(std::min(
-          options.commit_batch_bytes != 0 ? options.commit_batch_bytes : size,
-          size / 2)),
+      commit_batch_bytes_(std::min(options.commit_batch_bytes != 0
+                                       ? options.commit_batch_bytes
+                                       : kMaxDefaultBatch,
+                                   size / 2)),
       writer_commit_bytes_(!options.owner_commits     ? commit_batch_bytes_
                            : num_chunks_ < kFewChunks ? size / 2
                                                       : size - size / 4),
@@ -134,14 +135,19 @@ size_t SharedMemoryArbiter::HomePage(size_t writer) const {
   // are.
   const uint64_t fraction =
       static_cast<uint32_t>(writer) * uint32_t{0x9e3779b9} & UINT32_MAX;
-  return internal::ToSize(fraction * abi_.num_pages() >> 32);
+  const size_t front_pages = std::min(
+      abi_.num_pages(), SharedMemoryABI::kFrontSize / abi_.page_size());
+  return internal::ToSize(fraction * front_pages >> 32);
 }
 
 Chunk SharedMemoryArbiter::TryAcquireChunk(WriterSlot* slot) {
   const uint32_t flush_rounds = flush_rounds_.load(std::memory_order_relaxed);
-  if (slot->flush_rounds != flush_rounds) {
-    slot->flush_rounds = flush_rounds;
-    slot->next_page.store(slot->home_page, std::memory_order_relaxed);
+  if (slot->flush_rounds.load(std::memory_order_relaxed) != flush_rounds) {
+    slot->flush_rounds.store(flush_rounds, std::memory_order_relaxed);
+    // Chunks become free in the order in which they were committed. If this one
+    // is not free, a search from there would pass all that are not.
+    if (HasFreeChunk(slot->home_page))
+      slot->next_page.store(slot->home_page, std::memory_order_relaxed);
   }
   return SearchForChunk(slot, abi_.num_pages());
 }
@@ -436,12 +442,14 @@ void SharedMemoryArbiter::SendChunks(uint32_t newest) {
   }
   size_t num_chunks = 0;
   size_t num_bytes = 0;
+  size_t num_pages = committed_pages_.load(std::memory_order_relaxed);
   while (oldest != kNoChunk) {
     const FinishedChunk& entry = chunk_entries_[oldest];
     chunks_to_move_[num_chunks++] = {
         oldest / chunks_per_page_, oldest % chunks_per_page_,
         entry.target_buffer.load(std::memory_order_relaxed)};
     num_bytes += chunk_size();
+    num_pages = std::max(num_pages, oldest / chunks_per_page_ + size_t{1});
     // The link is read before the commit: after it, another thread may use the
     // entry.
     oldest = entry.next.load(std::memory_order_relaxed);
@@ -453,6 +461,8 @@ void SharedMemoryArbiter::SendChunks(uint32_t newest) {
       num_bytes = 0;
     }
   }
+  // TakeCommittedPages() may come between, and the next call says too much.
+  committed_pages_.store(num_pages, std::memory_order_relaxed);
 }
 
 void SharedMemoryArbiter::SendPatches(Patch* patch) {
