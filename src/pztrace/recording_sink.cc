@@ -7,7 +7,10 @@
 #include <algorithm>
 #include <string>
 
+#include "src/program/io.h"
+#include "src/pztrace/program_name.h"
 #include "src/pztrace/runtime_folder.h"
+#include "src/tracing/shared_memory/out_of_memory.h"
 
 namespace pztrace {
 
@@ -24,6 +27,7 @@ RecordingSink::RecordingSink(RecordingSession* session,
       drain_(session->service(), session->id(), &output_, period_ms),
       rotator_(rotation, session->service(), session->id(), &drain_, &output_),
       triggered_(session, rotation.keep, compression),
+      loss_warning_(session->service()->NowMs(), period_ms != 0),
       stats_server_([this](SocketServer::Client* client) {
         const std::string bytes = SerializeStats(Stats());
         client->Send(bytes.data(), bytes.size());
@@ -73,9 +77,22 @@ uint32_t RecordingSink::Run() {
     if (watcher_.has_value())
       wait_ms = std::min(wait_ms, watcher_->Run());
   }
+  WarnOfLosses();
   if (session_->TakeHalfFull())
     drain_.RunSoon();
   return std::min({wait_ms, drain_.Run(), triggered_.Run()});
+}
+
+void RecordingSink::WarnOfLosses() {
+  const uint64_t now = session_->service()->NowMs();
+  if (!loss_warning_.IsDue(now))
+    return;
+  // Without memory, the summary says it.
+  protozero::RunsInMemory([&] {
+    const std::string line = loss_warning_.Look(session_->GetStats(), now);
+    if (!line.empty())
+      program::PrintError(kProgram, "%s", line.c_str());
+  });
 }
 
 void RecordingSink::LookLast() {

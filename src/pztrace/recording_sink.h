@@ -9,6 +9,7 @@
 #include <string>
 
 #include "src/pztrace/file_rotator.h"
+#include "src/pztrace/loss_warning.h"
 #include "src/pztrace/recording_session.h"
 #include "src/pztrace/rule_watcher.h"
 #include "src/pztrace/session_stats.h"
@@ -77,6 +78,9 @@ class RecordingSink {
   bool is_out_of_memory() const { return drain_.is_out_of_memory(); }
 
  private:
+  // Prints a line if packets have been lost lately.
+  void WarnOfLosses();
+
   RecordingSession* const session_;
   const uint32_t period_ms_;
   const Rotation rotation_;
@@ -87,6 +91,7 @@ class RecordingSink {
   TriggeredFiles triggered_;
   std::optional<RuleWatcher> watcher_;
   uint64_t start_ms_ = 0;
+  LossWarning loss_warning_;
   // The path of PublishAddress().
   std::string published_;
   // The last members: their threads read the others.

@@ -5,6 +5,7 @@
 // stops to fill its memory.
 //
 //   losing_tracer drop | stall   the memory is full for a while
+//   losing_tracer again          the same, until the standard input ends
 //   losing_tracer ended          the thread ends while the memory is full
 //   losing_tracer one            a thread begins and ends in that time
 //   losing_tracer events         trace events, in that time and afterwards
@@ -17,6 +18,7 @@
 //   losing_tracer packet         the process ends in a packet
 
 #include <inttypes.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -130,6 +132,15 @@ int Main(int argc, char** argv) {
       WriteInThread(source, 1);
     }
     Report(g_lost);
+  } else if (mode == "again") {
+    DataSourceWriters writers(source);
+    pollfd input{STDIN_FILENO, POLLIN, 0};
+    while (poll(&input, 1, /*timeout=*/10) == 0) {
+      Stop(service);
+      Write(&writers, 10000);
+      kill(service, SIGCONT);
+    }
+    Report(writers.packets_lost());
   } else if (mode == "packets") {
     DataSourceWriters writers(source);
     Write(&writers, strtoull(argc > 2 ? argv[2] : "1", nullptr, 10));
