@@ -31,6 +31,10 @@ IN_THREADS = [f'{threads} threads: {kind}' for threads in (2, 16)
 TIMES = [*(f'warm: {kind}' for kind in KINDS),
          *(f'fresh: {kind}' for kind in KINDS),
          'first 20 ms', 'off', *IN_THREADS]
+SUSTAINED = [f'sustained: {rate} M/s, {threads}' for threads in ('1 thread',
+             '2 threads') for rate in (1, 2, 5, 10, 20)]
+# Tracers that overwrite, or keep everything: they count no loss.
+NOT_SUSTAINED = ['LTTng, snapshot', 'Tracy, no reader']
 CALLS = ['call: instant', 'call: nothing']
 PERCENTILES = ['p50', 'p99', 'p99.9', 'p99.99', 'p100']
 # Rows of other figures, and how many decimals they have.
@@ -43,7 +47,9 @@ same program. Warm: after 600,000 events; fresh: a new session, after 1,000. A
 slice is two events. Samples of 1,000 events during which another thread got the
 processor are left out; samples in which the tracer slept are not. Call: single
 instants with 256 KiB of other work between them, and the same without an event.
-Faults are those of 1,000 events. Lost: of two threads that write 20,000 events
+Faults are those of 1,000 events. Sustained: events of 3 s, written each
+millisecond; percent lost, the processor time an event of everything but the
+threads that write, and the rate if it was lower. Tracy counts no loss. Lost: of two threads that write 20,000 events
 each 3 ms. Memory: after a million events, with that of other processes.'''
 
 Figure = collections.namedtuple('Figure', 'value ratio')
@@ -130,7 +136,18 @@ def measure(folder, quick):
       results.add_run(run(program, f'--peer={peer}', *effort))
       for tracer in OURS, peer:
         results.add_run(run(program, f'--first={tracer}', *effort))
+  measure_sustained(results, peers, effort)
   return results
+
+
+def measure_sustained(results, peers, effort):
+  """Each tracer once, ours in the first program."""
+  tracers = [(program, OURS) for program, _ in peers[:1]]
+  tracers += [(program, peer) for program, peer in peers
+              if peer not in NOT_SUSTAINED]
+  for program, tracer in tracers:
+    print(f'sustained: {tracer}', file=sys.stderr, flush=True)
+    results.add_run(run(program, f'--sustained={tracer}', *effort))
 
 
 def figure(value, decimals=1):
@@ -160,6 +177,8 @@ def table_of(results):
   for row in 'warm: slice', 'fresh: slice':
     table.add(f'faults, {row}', *(figure(results.median(name, row, 'faults'))
                                   for name in names))
+  for row in SUSTAINED:
+    table.add(row, *(sustained_cell(results, name, row) for name in names))
   for row, decimals in MEANS.items():
     table.add(row, *(mean_cell(results, name, row, decimals)
                      for name in names))
@@ -188,6 +207,18 @@ def mean_cell(results, tracer, row, decimals):
   if row.startswith('bytes') and not mean:
     return '-'
   return figure(mean, decimals)
+
+
+def sustained_cell(results, tracer, row):
+  lost = results.median(tracer, row, 'lost')
+  if lost is None:
+    return '-'
+  rate = results.median(tracer, row, 'millions')
+  asked = float(row.split()[1])
+  slower = '' if rate > 0.9 * asked else f' at {figure(rate)} M/s'
+  # 0.00 is said of nothing but nothing.
+  percent = '<0.01' if 0 < lost < 0.005 else figure(lost, 2)
+  return f"{percent} %, {figure(results.median(tracer, row, 'ns'))} ns{slower}"
 
 
 def left_out(results, tracer):

@@ -107,6 +107,7 @@ TEST_F(SharedMemoryArbiterTest, OwnerHasTimeToCommit) {
   FakeService service(memory, kLargePage);
   SharedMemoryArbiter::Options options;
   options.owner_commits = true;
+  options.commit_batch_bytes = kSize / 2;
   SharedMemoryArbiter arbiter(memory.start(), kSize, kLargePage, &service,
                               options);
   auto writer = arbiter.CreateTraceWriter(1);

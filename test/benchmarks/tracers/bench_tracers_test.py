@@ -93,6 +93,17 @@ class ReportTest(unittest.TestCase):
     self.assertEqual(rows['waits'], ['2', '2'])
     self.assertEqual(rows['samples left out'], ['10%', '10%'])
 
+  def test_sustained_rates_have_their_cells(self):
+    row = {'row': 'sustained: 10 M/s, 1 thread', 'ns': 25.04}
+    results = results_of(
+        run_of(10, protozero=22),
+        lines({'tracer': 'protozero', 'lost': 0, 'millions': 9.9, **row},
+              {'tracer': 'other', 'lost': 0.001, 'millions': 5, **row}))
+    rows = rows_of(bench_tracers.report(results, []))
+    self.assertEqual(rows['sustained: 10 M/s, 1 thread'],
+                     ['0.00 %, 25.0 ns', '<0.01 %, 25.0 ns at 5.0 M/s'])
+    self.assertEqual(rows['sustained: 20 M/s, 2 threads'], ['-', '-'])
+
   def test_tracers_and_what_is_missing_are_named(self):
     report = bench_tracers.report(results_of(run_of(10, protozero=22)),
                                   ['tracer_rows_lttng'])
@@ -138,6 +149,13 @@ class ProgramsTest(unittest.TestCase):
       if peer not in ('Tracy, no reader', 'LTTng, snapshot'):
         self.assertNotEqual(instant, slice_bytes, peer)
     self.assertRegex(rows['bytes: instant'][0], r'^[12]\d\.\d$')
+
+  def test_sustained_rates_are_measured(self):
+    for program in bench_tracers.installed(BUILD):
+      found = bench_tracers.parse(bench_tracers.run(
+          program.resolve(), '--sustained=protozero', '--quick'))
+      self.assertEqual([line['row'] for line in found], bench_tracers.SUSTAINED)
+      self.assertTrue(all(line['millions'] > 0 for line in found))
 
   def test_first_events_and_memory_are_of_one_tracer(self):
     for program in bench_tracers.installed(BUILD)[:1]:

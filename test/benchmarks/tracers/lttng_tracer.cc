@@ -208,6 +208,17 @@ uint64_t MemoryOfDaemons() {
   return kilobytes * 1024;
 }
 
+double SecondsOfDaemons() {
+  double seconds = 0;
+  for (const auto& entry : fs::directory_iterator("/proc")) {
+    std::string name;
+    std::ifstream(entry.path() / "comm") >> name;
+    if (name.rfind("lttng-", 0) == 0)
+      seconds += SecondsOfProcess(entry.path().filename().c_str());
+  }
+  return seconds;
+}
+
 void Instant(int count) {
   for (int i = 0; i < count; ++i)
     lttng_ust_tracepoint(rows, instant);
@@ -255,6 +266,7 @@ constexpr Tracer MakeTracer(const char* name,
       &Stop,
       &SettleBriefly,
       &MemoryOfDaemons,
+      &SecondsOfDaemons,
       true,
       &Instant,
       &InstantWith1,

@@ -6,6 +6,8 @@
 //   tracer_rows_lttng --peer=LTTng       # all rows, ours and LTTng's
 //   tracer_rows_lttng --first=LTTng      # the beginning of a process, and
 //   memory
+//   tracer_rows_lttng --sustained=LTTng  # what it loses of many events for
+//   long
 //   ... --quick                          # that it works: too short to compare
 //
 // Prints an object of JSON a line. tools/bench --tracers makes a table of them.
@@ -24,6 +26,7 @@
 
 #include "test/benchmarks/cold_code.h"
 #include "test/benchmarks/tracers/samples.h"
+#include "test/benchmarks/tracers/sustained.h"
 #include "test/benchmarks/tracers/tracer.h"
 
 namespace {
@@ -47,6 +50,7 @@ struct Effort {
   int bursts = 50;
   int events_in_burst = 20000;
   int memory_portions = 20;
+  double sustained_seconds = 3;
 };
 
 Effort QuickEffort() {
@@ -61,6 +65,7 @@ Effort QuickEffort() {
   effort.bursts = 3;
   effort.events_in_burst = 1000;
   effort.memory_portions = 1;
+  effort.sustained_seconds = 0.01;
   return effort;
 }
 
@@ -348,6 +353,23 @@ void Measurement::MeasureBeginning(const Tracer& tracer) {
   MeasureClocks();
 }
 
+void PrintSustained(const Tracer& tracer, double seconds) {
+  for (const int num_threads : {1, 2}) {
+    for (const int millions : {1, 2, 5, 10, 20}) {
+      const auto result = protozero::bench::MeasureSustained(
+          tracer, millions * 1e6, num_threads, seconds);
+      const auto events = static_cast<double>(result.events);
+      printf(
+          "{\"tracer\": \"%s\", \"row\": \"sustained: %d M/s, %d thread%s\", "
+          "\"lost\": %.4f, \"millions\": %.3f, \"ns\": %.3f}\n",
+          tracer.name, millions, num_threads, num_threads == 1 ? "" : "s",
+          100 * static_cast<double>(result.events_lost) / events,
+          events / result.seconds / 1e6,
+          result.seconds_of_others / events * 1e9);
+    }
+  }
+}
+
 void Measurement::Print() {
   const auto begin = [](const Key& key) {
     return "{\"tracer\": " + Quoted(key.first) +
@@ -413,6 +435,7 @@ int main(int argc, char** argv) {
   Effort effort;
   const Tracer* peer = nullptr;
   const Tracer* first = nullptr;
+  const Tracer* sustained = nullptr;
   for (int i = 1; i < argc; ++i) {
     if (strcmp(argv[i], "--list") == 0) {
       List();
@@ -424,11 +447,19 @@ int main(int argc, char** argv) {
       peer = Find(name);
     else if (const char* of_first = ValueOf(argv[i], "--first="))
       first = Find(of_first);
+    else if (const char* of_sustained = ValueOf(argv[i], "--sustained="))
+      sustained = Find(of_sustained);
   }
-  if (!peer == !first) {
-    fprintf(stderr, "usage: %s --list | --peer=NAME | --first=NAME [--quick]\n",
+  if (!!peer + !!first + !!sustained != 1) {
+    fprintf(stderr,
+            "usage: %s --list | --peer=NAME | --first=NAME | --sustained=NAME "
+            "[--quick]\n",
             argv[0]);
     return 2;
+  }
+  if (sustained) {
+    PrintSustained(*sustained, effort.sustained_seconds);
+    return 0;
   }
   Measurement measurement(effort);
   if (first) {

@@ -101,19 +101,13 @@ void Counter(int count) {
 }
 
 const Tracer kSpdlog = {
-    "spdlog",
-    "spdlog 1.10, asynchronous, a queue of 131,072 lines, a file",
-    &Start,
-    &Stop,
-    &Settle,
-    nullptr,
-    true,
-    &Instant,
-    &InstantWith1,
-    &Slice,
-    &SliceWith1,
-    &SliceWith3,
-    &SliceWithString,
+    "spdlog",    "spdlog 1.10, asynchronous, a queue of 131,072 lines, a file",
+    &Start,      &Stop,
+    &Settle,     nullptr,
+    nullptr,     true,
+    &Instant,    &InstantWith1,
+    &Slice,      &SliceWith1,
+    &SliceWith3, &SliceWithString,
     &Counter,
 };
 

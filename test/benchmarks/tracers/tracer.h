@@ -9,7 +9,10 @@
 #define TEST_BENCHMARKS_TRACERS_TRACER_H_
 
 #include <stdint.h>
+#include <stdio.h>
 #include <unistd.h>
+
+#include <string>
 
 // One tracer, set up in one way, and how it writes each kind of event.
 struct Tracer {
@@ -32,6 +35,9 @@ struct Tracer {
   // Returns the memory that other processes take for the tracer, in bytes; null
   // if there are none.
   uint64_t (*memory_elsewhere)();
+  // Returns the processor time of these processes so far, in seconds; null if
+  // there are none.
+  double (*seconds_elsewhere)();
   // False for one that always records.
   bool can_be_off;
 
@@ -52,6 +58,25 @@ inline void SettleBriefly() {
 // A text of 20 characters, the argument of slice_with_string.
 inline constexpr char kTracedText[] = "twenty characters...";
 static_assert(sizeof(kTracedText) == 20 + 1, "");
+
+// Returns the processor time of a process so far, in seconds; 0 if it has
+// ended.
+inline double SecondsOfProcess(const char* pid) {
+  const std::string path = std::string("/proc/") + pid + "/stat";
+  FILE* const file = fopen(path.c_str(), "r");
+  if (!file)
+    return 0;
+  unsigned long long user = 0;
+  unsigned long long system = 0;
+  // Its name, in brackets, has no spaces here.
+  const int found = fscanf(
+      file, "%*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu %llu",
+      &user, &system);
+  fclose(file);
+  return found == 2 ? static_cast<double>(user + system) /
+                          static_cast<double>(sysconf(_SC_CLK_TCK))
+                    : 0;
+}
 
 const Tracer& ProtozeroTracer();
 // These are defined only in programs that have them.

@@ -16,8 +16,10 @@
 
 #include <atomic>
 #include <new>
+#include <string>
 
 #include "common/TracyProtocol.hpp"
+#include "test/benchmarks/tracers/tracer.h"
 
 namespace {
 
@@ -70,7 +72,14 @@ void TracyReader::Attach() {
   exit(1);
 }
 
+double TracyReader::processor_seconds() const {
+  return seconds_of_ended_ +
+         (is_attached() ? SecondsOfProcess(std::to_string(process_).c_str())
+                        : 0);
+}
+
 void TracyReader::Detach() {
+  seconds_of_ended_ = processor_seconds();
   kill(process_, SIGKILL);
   waitpid(process_, nullptr, 0);
   process_ = 0;

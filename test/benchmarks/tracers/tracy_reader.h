@@ -24,6 +24,8 @@ class TracyReader {
   bool is_attached() const { return process_ > 0; }
   // Returns how many bytes all readers have got.
   uint64_t bytes() const;
+  // Returns the processor time of all readers.
+  double processor_seconds() const;
 
  private:
   struct Shared;
@@ -34,6 +36,8 @@ class TracyReader {
 
   Shared* shared_;
   pid_t process_ = 0;
+  // The processor time of the readers that have ended.
+  double seconds_of_ended_ = 0;
 };
 
 #endif  // TEST_BENCHMARKS_TRACERS_TRACY_READER_H_

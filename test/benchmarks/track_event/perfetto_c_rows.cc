@@ -205,6 +205,7 @@ const Tracer& PerfettoCTracer() {
       &Stop,
       &SettleBriefly,
       nullptr,
+      nullptr,
       true,
       &Instant,
       &InstantWith1,

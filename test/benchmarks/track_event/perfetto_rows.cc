@@ -124,6 +124,7 @@ const Tracer& PerfettoTracer() {
       &Stop,
       &SettleBriefly,
       nullptr,
+      nullptr,
       true,
       &Instant,
       &InstantWith1,

@@ -104,10 +104,11 @@ const TrackEventRows& ProtozeroRows() {
 const Tracer& ProtozeroTracer() {
   static const Tracer tracer = {
       "protozero",
-      "LocalTrace, 8 MB of shared memory, a buffer of 64 MB",
+      "LocalTrace, 64 MB of shared memory, a buffer of 64 MB",
       &Start,
       &Stop,
       &SettleBriefly,
+      nullptr,
       nullptr,
       true,
       &Instant,
