@@ -18,11 +18,13 @@ namespace internal {
 // producer's thread may wait:
 //
 //   threads fill chunks    until a batch may be finished
-//   no chunk is filled     until what is finished has to be committed, 100 ms at
+//   no chunk is filled     until what is finished has to be committed, 100 ms
+//   at
 //                          most; a writer that finishes a batch ends the wait
-//   no chunk for 100 ms    until writers' chunks may be idle, or memory can be
-//                          given back, or for any time; a
-//                          writer that takes a chunk ends the wait
+//   no chunk for 100 ms    until writers' chunks may be idle, memory can be
+//   given
+//                          back, or for any time; a writer that takes a chunk
+//                          ends the wait
 //
 // For the producer's thread.
 class CommitSchedule {
