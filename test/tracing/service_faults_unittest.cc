@@ -39,6 +39,7 @@ namespace pb = tracing::pbzero;
 
 // A name so long that a string allocates memory for it.
 constexpr char kLongName[] = "test.source.whose.name.is.long";
+constexpr uint32_t kPageSize = 4096;
 // The limit of a packet's size. Some packets are larger than a chunk.
 constexpr uint32_t kMaxPacketSize = 3000;
 // The number of packets that are written at a time.
@@ -59,6 +60,8 @@ class SteppedProducer : public ProducerEndpoint {
               pb::InitializeConnectionRequest::SMB_SCRAPING_ENABLED);
           request->set_reports_losses(true);
           request->set_takes_memory_errors(true);
+          request->set_shared_memory_page_size_hint_bytes(kPageSize);
+          request->set_shared_memory_size_hint_bytes(1 << 20);
         });
     Call<Message>(ProducerMethod::kGetAsyncCommand, [](Message*) {});
     Call<pb::RegisterDataSourceRequest>(
@@ -89,7 +92,7 @@ class SteppedProducer : public ProducerEndpoint {
         if (memory_ == nullptr)
           return false;
         arbiter_ = std::make_unique<SharedMemoryArbiter>(
-            memory_->start(), memory_->size(), 4096, this,
+            memory_->start(), memory_->size(), kPageSize, this,
             SharedMemoryArbiter::Options());
       } else if (is("start")) {
         writer_ = arbiter_->CreateTraceWriter(client_.target_buffer());
