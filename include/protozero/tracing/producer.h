@@ -100,7 +100,7 @@ class Producer {
     // The time after which finished chunks are committed at the latest. The
     // producer's thread commits them, so that threads that trace need not call
     // the system. While threads fill chunks, it looks how much is finished
-    // every 4 ms, more often if less than 8 MB are shared, and commits 2 MB, or
+    // every millisecond, and commits 512 KB, or
     // a quarter of the memory if that is less. After this time without a
     // chunk, it sleeps; the thread that takes the next one wakes it.
     uint32_t commit_period_ms = 100;

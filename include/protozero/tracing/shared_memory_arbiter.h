@@ -57,7 +57,7 @@ class SharedMemoryArbiter {
     // The number of chunks that share a page.
     SharedMemoryABI::PageLayout page_layout = SharedMemoryABI::kPageDiv1;
     // The bytes of finished chunks that cause a commit. At most half of the
-    // buffer. 0 stands for that, or for 4 MB of a larger buffer.
+    // buffer. 0 stands for that, or for 1 MB of a larger buffer.
     size_t commit_batch_bytes = 0;
     // True if the owner calls CommitBatch() as often as that asks for. Then
     // writers commit only what would soon be lost: when three quarters of the
@@ -362,9 +362,10 @@ class SharedMemoryArbiter {
   // The bytes after which a request ends. The service can write a session's
   // buffer between two requests, but not in one.
   static constexpr size_t kMaxBytesToMove = 128 * 1024;
-  // The most bytes that cause a commit by default. What threads write meanwhile
-  // stays in a processor's cache.
-  static constexpr size_t kMaxDefaultBatch = 4 * 1024 * 1024;
+  // The most bytes that cause a commit by default: little enough to stay in a
+  // processor's cache, and for a ring buffer of 1 MB, whose writers have to
+  // begin anew before it has overwritten what they refer to.
+  static constexpr size_t kMaxDefaultBatch = 1024 * 1024;
   static constexpr size_t kMaxChunksToPatch = 64;
   static constexpr size_t kMaxPatches = 2 * PatchPool::kNumPatches;
   static constexpr size_t kMaxLosses = 64;
