@@ -119,6 +119,27 @@ INSTANTIATE_TEST_SUITE_P(
              std::to_string(param_info.param.num_chunks);
     });
 
+TEST(SharedMemoryABITest, PageIsPartitionedAndAcquiredInOneStep) {
+  SharedMemory memory(2 * 4096);
+  const ABI abi(memory.start(), memory.size(), 4096);
+  const ABI::Chunk chunk = abi.TryAcquirePage(1);
+  ASSERT_TRUE(chunk.is_valid());
+  EXPECT_EQ(chunk.page_idx(), 1u);
+  EXPECT_EQ(chunk.begin(), memory.start() + 4096 + 8);
+  EXPECT_EQ(chunk.size(), 4088u);
+  EXPECT_EQ(abi.GetPageWord(1), 0x10000001u);
+  EXPECT_FALSE(abi.TryAcquirePage(1).is_valid());
+  EXPECT_TRUE(abi.ReleaseChunkAsComplete(chunk));
+  EXPECT_EQ(abi.GetPageWord(1), 0x10000003u);
+  EXPECT_FALSE(abi.ReleaseChunkAsComplete(chunk));
+  EXPECT_FALSE(abi.TryAcquirePage(1).is_valid());
+  EXPECT_TRUE(abi.ReleaseChunkAsFree(abi.TryAcquireChunkForReading(1, 0)));
+  EXPECT_TRUE(abi.TryAcquirePage(1).is_valid());
+
+  ASSERT_TRUE(abi.TryPartitionPage(0, ABI::kPageDiv2));
+  EXPECT_FALSE(abi.TryAcquirePage(0).is_valid());
+}
+
 TEST(SharedMemoryABITest, HeaderIsLaidOutAsOtherProcessesExpect) {
   SharedMemory memory(4096);
   const ABI abi(memory.start(), memory.size(), 4096);

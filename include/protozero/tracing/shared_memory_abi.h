@@ -266,13 +266,42 @@ class SharedMemoryABI {
   // Acquires the first free chunk of a page partitioned as |layout|. The caller
   // fills in its header: see InitChunkForWriting().
   Chunk TryAcquireChunkForWriting(size_t page_idx, PageLayout layout) const;
+  // Partitions a page that is not partitioned as kPageDiv1, and acquires its
+  // chunk, in one step.
+  Chunk TryAcquirePage(size_t page_idx) const {
+    uint32_t expected = 0;
+    // This acquires what the service wrote before it freed the page.
+    return page_header(page_idx)->header_bitmap.compare_exchange_strong(
+               expected, WholePage(kChunkBeingWritten),
+               std::memory_order_acquire, std::memory_order_relaxed)
+               ? Chunk(start_ + page_idx * page_size_ + sizeof(PageHeader),
+                       chunk_sizes_[kPageDiv1], page_idx, 0)
+               : Chunk();
+  }
   // Sets the chunk's owner. |packets| are its first count and flags.
   static void InitChunkForWriting(const Chunk& chunk,
                                   WriterID writer_id,
                                   ChunkID chunk_id,
-                                  uint16_t packets);
+                                  uint16_t packets) {
+    ChunkHeader* const header = chunk.header();
+    // A process may be killed between any two of these stores, and the service
+    // may scrape its chunk then. A reader that sees the writer's id also sees
+    // the chunk's id.
+    header->chunk_id.store(chunk_id, std::memory_order_relaxed);
+    header->writer_id.store(writer_id, std::memory_order_release);
+    // A reader that sees packets also sees which writer wrote them.
+    header->packets.store(packets, std::memory_order_release);
+  }
   // Publishes the chunk.
-  bool ReleaseChunkAsComplete(const Chunk& chunk) const;
+  bool ReleaseChunkAsComplete(const Chunk& chunk) const {
+    uint32_t expected = WholePage(kChunkBeingWritten);
+    return (chunk.size() == chunk_sizes_[kPageDiv1] &&
+            page_header(chunk.page_idx())
+                ->header_bitmap.compare_exchange_strong(
+                    expected, WholePage(kChunkComplete),
+                    std::memory_order_acq_rel, std::memory_order_relaxed)) ||
+           ChangeState(chunk, kChunkBeingWritten, kChunkComplete);
+  }
 
   // Functions for the service. They fail if a chunk's index is out of range.
 
@@ -291,6 +320,10 @@ class SharedMemoryABI {
                           size_t chunk_idx) const;
 
  private:
+  // Returns the word of a page with one chunk.
+  static constexpr uint32_t WholePage(ChunkState state) {
+    return uint32_t{kPageDiv1} << kLayoutShift | state;
+  }
   PageHeader* page_header(size_t page_idx) const {
     return reinterpret_cast<PageHeader*>(start_ + page_idx * page_size_);
   }

@@ -90,24 +90,6 @@ SharedMemoryABI::Chunk SharedMemoryABI::TryAcquireChunkForWriting(
   return Chunk();
 }
 
-void SharedMemoryABI::InitChunkForWriting(const Chunk& chunk,
-                                          WriterID writer_id,
-                                          ChunkID chunk_id,
-                                          uint16_t packets) {
-  ChunkHeader* const header = chunk.header();
-  // A process may be killed between any two of these stores, and the service
-  // may scrape its chunk then. A reader that sees the writer's id also sees the
-  // chunk's id.
-  header->chunk_id.store(chunk_id, std::memory_order_relaxed);
-  header->writer_id.store(writer_id, std::memory_order_release);
-  // A reader that sees packets also sees which writer wrote them.
-  header->packets.store(packets, std::memory_order_release);
-}
-
-bool SharedMemoryABI::ReleaseChunkAsComplete(const Chunk& chunk) const {
-  return ChangeState(chunk, kChunkBeingWritten, kChunkComplete);
-}
-
 SharedMemoryABI::Chunk SharedMemoryABI::TryAcquireChunkForReading(
     size_t page_idx,
     size_t chunk_idx) const {
