@@ -27,6 +27,25 @@ void* operator new(size_t size, const std::nothrow_t&) noexcept {
              : malloc(size != 0 ? size : 1);
 }
 
+void* operator new(size_t size, std::align_val_t alignment) {
+#if defined(__cpp_exceptions)
+  if (protozero::test::internal::AllocationFails())
+    throw std::bad_alloc();
+#endif
+  void* const memory = aligned_alloc(static_cast<size_t>(alignment), size);
+  if (memory == nullptr)
+    abort();
+  return memory;
+}
+
+void* operator new(size_t size,
+                   std::align_val_t alignment,
+                   const std::nothrow_t&) noexcept {
+  return protozero::test::internal::AllocationFails()
+             ? nullptr
+             : aligned_alloc(static_cast<size_t>(alignment), size);
+}
+
 void* operator new[](size_t size) {
   return operator new(size);
 }
@@ -37,6 +56,17 @@ void operator delete(void* memory) noexcept {
   free(memory);
 }
 void operator delete(void* memory, size_t) noexcept {
+  free(memory);
+}
+void operator delete(void* memory, std::align_val_t) noexcept {
+  free(memory);
+}
+void operator delete(void* memory, size_t, std::align_val_t) noexcept {
+  free(memory);
+}
+void operator delete(void* memory,
+                     std::align_val_t,
+                     const std::nothrow_t&) noexcept {
   free(memory);
 }
 void operator delete(void* memory, const std::nothrow_t&) noexcept {

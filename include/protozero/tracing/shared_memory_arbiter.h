@@ -11,6 +11,7 @@
 #include <mutex>
 #include <vector>
 
+#include "protozero/internal/bit_deposit.h"
 #include "protozero/tracing/internal/loss_account.h"
 #include "protozero/tracing/internal/patch_list.h"
 #include "protozero/tracing/producer_endpoint.h"
@@ -202,7 +203,6 @@ class SharedMemoryArbiter {
     // True if the last chunk says that its packet continues, but it does not:
     // there was no chunk for the rest.
     bool owes_drop_marker;
-    PatchPool patches;
 
     // The page where the writer begins to look for chunks after some have
     // become free, if it is free, too. Each writer has another one, so that it
@@ -214,6 +214,8 @@ class SharedMemoryArbiter {
     // The value of SharedMemoryArbiter::flush_rounds_ when its last search
     // began. Only the writer changes it.
     std::atomic<uint32_t> flush_rounds;
+
+    PatchPool patches;
   };
 
   // A chunk on the list; its index in the array says which chunk it is. The
@@ -238,6 +240,16 @@ class SharedMemoryArbiter {
   size_t HomePage(size_t writer) const;
   // Looks for a free chunk on all pages.
   SharedMemoryABI::Chunk TryAcquireChunk(WriterSlot* slot);
+  // Prefetches what QueueFinishedChunk() needs, which is usually in the cache
+  // of the processor that commits. REQUIRES: PrefetchForWriting() may be
+  // called.
+  void PrefetchQueue(const SharedMemoryABI::Chunk& chunk) const {
+    internal::PrefetchForWriting<0>(
+        reinterpret_cast<const uint8_t*>(&finished_chunks_));
+    internal::PrefetchForWriting<0>(reinterpret_cast<const uint8_t*>(
+        &chunk_entries_[chunk.page_idx() * chunks_per_page_ +
+                        chunk.chunk_idx()]));
+  }
   // Looks for a free chunk until there is one or the time is up.
   SharedMemoryABI::Chunk WaitForChunk(WriterSlot* slot);
   // Looks at up to |max_pages|, beginning where the last search ended.
@@ -249,6 +261,8 @@ class SharedMemoryArbiter {
     const uint32_t word = abi_.GetPageWord(page, std::memory_order_relaxed);
     return ((word | word >> 1) & lower_state_bits_) != lower_state_bits_;
   }
+  // Takes a free chunk of the page, and partitions it if need be.
+  PROTOZERO_NOINLINE SharedMemoryABI::Chunk TryAcquireChunkOnPage(size_t page);
   // Returns whether the page where the next search begins has a free chunk, and
   // takes none. If it has none, the next search begins at the page behind.
   // Returns true in a ring, where only a search can tell.
@@ -320,6 +334,9 @@ class SharedMemoryArbiter {
   // The bytes of finished chunks with which a writer commits.
   const size_t writer_commit_bytes_;
 
+  // The entries of the following list.
+  const std::unique_ptr<FinishedChunk[]> chunk_entries_;
+
   // The queue of finished chunks, newest first. A thread always takes the whole
   // list, so the head cannot come back with another list behind it (the ABA
   // problem).
@@ -344,7 +361,6 @@ class SharedMemoryArbiter {
   std::atomic<uint32_t> num_wakeups_{0};
   // The finished bytes after the last CommitBatch().
   size_t last_finished_bytes_ = 0;
-  const std::unique_ptr<FinishedChunk[]> chunk_entries_;
   // The chunks of the ring that writers keep; null without a ring.
   const std::unique_ptr<KeptChunks> kept_;
 

@@ -132,7 +132,7 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
   // Returns whether the next packet begins behind the last one, in the same
   // chunk. If not, it begins another chunk, or is lost. False after a loss.
   bool continues_chunk() const {
-    return state() == PacketState::kReady &&
+    return (state() == PacketState::kReady || IsNearEndWithRoom()) &&
            reclaims_.load(std::memory_order_relaxed) == reclaims_seen_;
   }
   // Returns a number that changes with each packet that is lost while it is
@@ -174,10 +174,13 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
   // The state of the last packet. Between packets, another thread may take the
   // chunk; see Enter().
   enum class PacketState : uint8_t {
-    // The packet is complete, or there was none.
-    kNone,
+    // The packet is complete, and this chunk may have no room for the next one.
+    kNearEnd,
     // The packet is complete, and this chunk has room for the next one.
     kReady,
+    // The packet is complete, or there was none. The next one begins another
+    // chunk.
+    kNone,
     // The writer's thread is at work between packets.
     kBusy,
     // The packet is whole in this chunk, behind a length of one byte. If it
@@ -214,10 +217,14 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
   // The service has read the chunk's memory, so its cache lines are with
   // another processor. A store waits until this processor has the line; later
   // stores wait behind it, until no more fit. So the writer prefetches lines
-  // this long before it needs them, but none behind the chunk, where another
-  // thread may be writing.
+  // this long before it needs them. See PrefetchNextChunk() for the end of the
+  // chunk.
   static constexpr int kPrefetchDistance = 512;
   static constexpr int kCacheLineSize = 64;
+  // The bytes that are left in a chunk, and the number of packets, from which
+  // on its end is near.
+  static constexpr int kFewBytesLeft = 256;
+  static constexpr uint32_t kManyPackets = ABI::kMaxPacketsPerChunk - 7;
 
   // Keeps |arbiter| even if |slot| is null.
   TraceWriter(SharedMemoryArbiter* arbiter,
@@ -288,19 +295,27 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
     auto packet = NewTracePacket<T>();
     internal::FieldsAppender::Append(*packet, values...);
   }
+  // Returns whether another thread has taken the chunk, or may be about to.
+  bool IsReclaimed() const {
+    return reclaims_.load(std::memory_order_acquire) != reclaims_seen_;
+  }
   // Returns false, and changes nothing, if the state was not kReady, or if
   // another thread is reclaiming the chunk.
   PROTOZERO_ALWAYS_INLINE bool TryEnterReadyAs(PacketState state_then) {
     if (PROTOZERO_UNLIKELY(state() != PacketState::kReady))
       return false;
     EnterAs(state_then);
-    if (PROTOZERO_LIKELY(reclaims_.load(std::memory_order_acquire) ==
-                         reclaims_seen_)) {
+    if (PROTOZERO_LIKELY(!IsReclaimed()))
       return true;
-    }
     LeaveAs(PacketState::kReady);
     return false;
   }
+  // Enters from kNearEnd as kBusy, for TryEncodePacketHere(). If the chunk is
+  // full, begins the next one: this takes a third of the code that leads to
+  // BeginPacketSlowPath(), all of which is cold then. Returns false if the
+  // writer is in another state, if there is no chunk, or if the next one is
+  // |end|.
+  PROTOZERO_NOINLINE bool TryEnterNearEnd(ChunkID end);
   PROTOZERO_NOINLINE Message* BeginPacketSlowPath();
   Message* BeginDroppedPacket();
 
@@ -334,13 +349,25 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
       // packet there are more, and FinishPacketSlowPath() has prefetched them.
       internal::PrefetchForWriting<kPrefetchDistance - kCacheLineSize>(pos);
       internal::PrefetchForWriting<kPrefetchDistance>(pos);
-    } else if (end >= last_begin_) {
-      return PacketState::kNone;
+    } else if (end >= near_end_) {
+      return PacketState::kNearEnd;
     }
-    return PROTOZERO_UNLIKELY((packets & ABI::kPacketCountMask) ==
-                              ABI::kMaxPacketsPerChunk)
-               ? PacketState::kNone
+    return PROTOZERO_UNLIKELY((packets & ABI::kPacketCountMask) >= kManyPackets)
+               ? PacketState::kNearEnd
                : PacketState::kReady;
+  }
+  // Returns whether the next packet begins in this chunk. REQUIRES: the writer
+  // is near its end.
+  bool HasRoom() const {
+    return fragment_ < last_begin_ &&
+           (packets_.load(std::memory_order_relaxed) & ABI::kPacketCountMask) <
+               ABI::kMaxPacketsPerChunk;
+  }
+  // Prefetches what the writer needs to begin the next chunk, once. REQUIRES:
+  // the writer is near the end of this one.
+  void PrefetchNextChunk();
+  bool IsNearEndWithRoom() const {
+    return state() == PacketState::kNearEnd && HasRoom();
   }
   // REQUIRES: PrefetchForWriting() may be called.
   static void PrefetchLines(const uint8_t* begin, const uint8_t* end);
@@ -387,27 +414,7 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
   void QueueOldestHeldChunk();
   void QueueHeldChunks();
 
-  // The arbiter takes the chunk of an idle writer, while the writer's thread
-  // may do anything:
-  //
-  //   writer's thread              the one that reclaims
-  //   ---------------              ---------------------
-  //   state_ = not idle            reclaims_ = begun
-  //   load reclaims_               ProcessBarrier()
-  //                                load state_
-  //
-  // One of the two sees what the other has stored. If the barrier takes effect
-  // on the writer's processor after the store on the left, the load on the
-  // right sees that store. If it takes effect before, the load on the left
-  // comes after the store on the right. So only the thread that reclaims pays
-  // for a fence. The writer compares |reclaims_| with the number that it saw
-  // last, so that no thread can take its chunk between its first look at the
-  // state and its store.
-  //
-  // The barrier takes a while, which the writer does not wait for. While a
-  // reclaim has only begun, a compare-and-swap decides which of the two goes
-  // on: the writer ends the reclaim, or the other thread takes the chunk. Only
-  // the latter, which takes a few stores, makes the writer wait.
+  // trace_writer_reclaim.cc says how these work together.
   //
   // Makes the writer not idle from here on.
   void EnterAs(PacketState state) {
@@ -432,15 +439,11 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
   const BufferID target_buffer_;
   const BufferExhaustedPolicy policy_;
 
-  // Only the writer's thread writes it.
-  std::atomic<PacketState> state_{PacketState::kNone};
+  // An event in place reads and writes this line, and reads a limit of the
+  // stream in the next one. Only the writer's thread writes the state.
+  alignas(64) std::atomic<PacketState> state_{PacketState::kNone};
   // True if there was no chunk for the packet before.
   bool is_exhausted_ = false;
-  // True if the next packet has to say that one was lost.
-  bool loss_is_unreported_ = false;
-  // True if the open packet cannot be completed.
-  bool is_out_of_patches_ = false;
-  uint32_t loss_generation_ = 0;
   // The value in the current chunk's header; 0 if there is no chunk. Between
   // packets, it already counts the packet that comes next.
   std::atomic<uint16_t> packets_{0};
@@ -461,16 +464,27 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
   // The place from which on no packet begins.
   uint8_t* last_begin_ = nullptr;
   // The place from which on all of the chunk has been prefetched. Not behind
-  // last_begin_; null where PrefetchForWriting() may not be called.
+  // |last_begin_|; null where PrefetchForWriting() may not be called.
   uint8_t* prefetch_end_ = nullptr;
   ABI::Chunk chunk_;
-  // The open packet's bytes in chunks before the current one; and true if the
-  // first of these was handed over with the packet's beginning. Not valid in
-  // kNarrow.
-  uint64_t packet_bytes_ = 0;
+
+  ScatteredStreamWriter stream_;
+  // The place from which on a packet's end is near the chunk's end. At first
+  // kFewBytesLeft before |last_begin_|; then the same.
+  uint8_t* near_end_ = nullptr;
+  uint32_t loss_generation_ = 0;
+  // True if the next packet has to say that one was lost.
+  bool loss_is_unreported_ = false;
+  // True if the open packet cannot be completed.
+  bool is_out_of_patches_ = false;
+  // True if the first of |packet_bytes_| was handed over with the packet's
+  // beginning. Not valid in kNarrow.
   bool is_beginning_handed_over_ = false;
   // The reason why the open packet is kDropped.
   LossReason drop_reason_ = LossReason::kUnknown;
+  // The open packet's bytes in chunks before the current one. Not valid in
+  // kNarrow.
+  uint64_t packet_bytes_ = 0;
   // The value of |packets_| that BeginReclaim() found.
   uint16_t packets_before_ = 0;
 
@@ -484,7 +498,6 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
   // chunks.
   const size_t max_held_chunks_;
 
-  ScatteredStreamWriter stream_;
   RootMessage<Message> packet_;
   uint8_t scratch_[1024];
 };

@@ -159,9 +159,11 @@ Chunk SharedMemoryArbiter::SearchForChunk(WriterSlot* slot, size_t max_pages) {
   const size_t num_pages = abi_.num_pages();
   size_t page = slot->next_page.load(std::memory_order_relaxed);
   for (size_t i = std::min(max_pages, num_pages); i > 0; --i) {
-    if (abi_.GetPageWord(page, std::memory_order_relaxed) == 0)
-      abi_.TryPartitionPage(page, layout);
-    const Chunk chunk = abi_.TryAcquireChunkForWriting(page, layout);
+    Chunk chunk = layout == SharedMemoryABI::kPageDiv1
+                      ? abi_.TryAcquirePage(page)
+                      : Chunk();
+    if (PROTOZERO_UNLIKELY(!chunk.is_valid()))
+      chunk = TryAcquireChunkOnPage(page);
     if (!chunk.is_valid() || chunk.chunk_idx() + 1 == chunks_per_page_)
       page = page + 1 == num_pages ? 0 : page + 1;
     if (chunk.is_valid()) {
@@ -172,6 +174,12 @@ Chunk SharedMemoryArbiter::SearchForChunk(WriterSlot* slot, size_t max_pages) {
   }
   slot->next_page.store(page, std::memory_order_relaxed);
   return Chunk();
+}
+
+Chunk SharedMemoryArbiter::TryAcquireChunkOnPage(size_t page) {
+  if (abi_.GetPageWord(page, std::memory_order_relaxed) == 0)
+    abi_.TryPartitionPage(page, options_.page_layout);
+  return abi_.TryAcquireChunkForWriting(page, options_.page_layout);
 }
 
 Chunk SharedMemoryArbiter::WaitForChunk(WriterSlot* slot) {

@@ -42,11 +42,11 @@ TraceWriter::TraceWriter(SharedMemoryArbiter* arbiter,
       slot_(slot),
       target_buffer_(target_buffer),
       policy_(arbiter->is_ring() ? BufferExhaustedPolicy::kDrop : policy),
+      stream_(this),
       losses_(slot == nullptr ? WriterID{0} : slot->writer_id, target_buffer),
       max_held_chunks_(
           std::min(kMaxHeldChunks,
-                   arbiter->num_chunks() / kMinChunksPerHeldChunk)),
-      stream_(this) {}
+                   arbiter->num_chunks() / kMinChunksPerHeldChunk)) {}
 
 TraceWriter::~TraceWriter() {
   if (IsPacketOpen()) {
@@ -77,9 +77,12 @@ Message* TraceWriter::BeginPacketSlowPath() {
     packet_.Finalize();
     FinishPacketSlowPath();
   }
-  const bool has_room = state() == PacketState::kReady;
+  const bool is_near_end = IsNearEndWithRoom();
+  const bool has_room = state() == PacketState::kReady || is_near_end;
   Enter();
   if (has_room && chunk_.is_valid()) {
+    if (is_near_end)
+      PrefetchNextChunk();
     EnterAs(PacketState::kNarrow);
     return BeginNextPacketHere();
   }
@@ -146,8 +149,9 @@ size_t TraceWriter::FragmentSize() const {
 void TraceWriter::FinishPacketSlowPath() {
   PacketState next = PacketState::kNone;
   switch (state()) {
-    case PacketState::kNone:
+    case PacketState::kNearEnd:
     case PacketState::kReady:
+    case PacketState::kNone:
     case PacketState::kBusy:
       // The handle has outlived its packet.
       return;
@@ -359,12 +363,14 @@ ContiguousMemoryRange TraceWriter::StartChunk(ABI::Chunk chunk,
   constexpr size_t kMinRoomInRing =
       kNarrowHeaderSize + proto_utils::kMaxOneByteMessageLength + kSpareBytes;
   last_begin_ = chunk.end() - (arbiter_->is_ring() ? kMinRoomInRing : kMinRoom);
+  near_end_ = last_begin_;
   prefetch_end_ = nullptr;
   if (internal::kInlineEncodingMask != 0) {
     const ptrdiff_t ahead =
         std::min<ptrdiff_t>(kPrefetchDistance, last_begin_ - fragment_);
     PrefetchLines(fragment_, fragment_ + ahead);
     prefetch_end_ = last_begin_ - ahead;
+    near_end_ = last_begin_ - kFewBytesLeft;
   }
   return {chunk.payload_begin() + header_size, chunk.end() - kSpareBytes};
 }

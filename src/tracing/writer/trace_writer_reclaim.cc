@@ -5,8 +5,27 @@
 
 #include "protozero/internal/macros.h"
 
-// The taking of an idle writer's chunk by the arbiter; see
-// TraceWriter::EnterAs().
+// The arbiter takes the chunk of an idle writer, while the writer's thread
+// may do anything:
+//
+//   writer's thread              the one that reclaims
+//   ---------------              ---------------------
+//   state_ = not idle            reclaims_ = begun
+//   load reclaims_               ProcessBarrier()
+//                                load state_
+//
+// One of the two sees what the other has stored. If the barrier takes effect
+// on the writer's processor after the store on the left, the load on the
+// right sees that store. If it takes effect before, the load on the left
+// comes after the store on the right. So only the thread that reclaims pays
+// for a fence. The writer compares |reclaims_| with the number that it saw
+// last, so that no thread can take its chunk between its first look at the
+// state and its store.
+//
+// The barrier takes a while, which the writer does not wait for. While a
+// reclaim has only begun, a compare-and-swap decides which of the two goes
+// on: the writer ends the reclaim, or the other thread takes the chunk. Only
+// the latter, which takes a few stores, makes the writer wait.
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN

@@ -83,6 +83,8 @@ class TraceSequence final : public TraceContextState {
   PROTOZERO_COLD uint64_t Prepare(TraceContext& context,
                                   TraceClock* clock,
                                   uint64_t now);
+  // Returns the chunk with which the sequence begins anew.
+  ChunkID end_chunk() const { return first_chunk + max_chunks; }
   // Returns whether a packet was lost since the sequence began anew.
   bool HasLost(TraceContext& context) const {
     return context.writer().loss_generation() != loss_generation;
@@ -131,7 +133,9 @@ class TraceSequence final : public TraceContextState {
   ChunkID first_chunk = 0;
   // The value of TraceWriter::loss_generation() when it began anew.
   uint32_t loss_generation = 0;
-  uint64_t last_ns = 0;
+  // An event reads this line and, in a program of more than 448 sites, another
+  // one of |sites|.
+  alignas(64) uint64_t last_ns = 0;
   // The ids that were written since it began anew.
   IdSet sites;
   IdSet categories;
@@ -191,10 +195,12 @@ class OpenSlices {
 
  private:
   static constexpr uint32_t kMaxSlices = 64;
+  // The number of them comes first, so that it shares a line with the outermost
+  // ones.
+  alignas(64) uint32_t num_ = 0;
   // The last slices. A slice in doubt has the complement of its token, so that
   // it does not compare equal. A removed slice has 0.
   Slice slices_[kMaxSlices] = {};
-  uint32_t num_ = 0;
 };
 
 // The writer of a thread that writes to one session only. It is ready if the
@@ -244,7 +250,10 @@ class ReadyWriter {
     TraceSequence* const sequence = sequence_;
     if (PROTOZERO_UNLIKELY(
             !writer->TryEnterReadyAs(TraceWriter::PacketState::kBusy))) {
-      return writer->LoseNextPacketIfExhausted() ? kLost : 0;
+      if (writer->LoseNextPacketIfExhausted())
+        return kLost;
+      if (!writer->TryEnterNearEnd(sequence->end_chunk()))
+        return 0;
     }
     if (PROTOZERO_UNLIKELY(!knows(*sequence))) {
       writer->LeaveAs(TraceWriter::PacketState::kReady);
@@ -305,11 +314,12 @@ class ThreadTasksBase {
 struct TraceThread {
   explicit TraceThread(std::shared_ptr<DataSource> source)
       : writers(std::move(source)) {}
-  TraceClock clock;
+  // An event reads the first line, and the beginning of the second one.
+  alignas(64) TraceClock clock;
   ReadyWriter ready_writer;
-  DataSourceWriters writers;
   // The system's id. It is kept for events on tracks of the thread.
   int64_t id = 0;
+  DataSourceWriters writers;
   OpenSlices open_slices;
   // The thread's name in the trace. Empty for the system's name.
   char name[64] = "";

@@ -104,14 +104,17 @@ struct TraceSite {
     SiteTexts texts;
     uint8_t fields[kFieldsSize];
   };
-  TraceSite* next = nullptr;
-  uint16_t category_iid = 0;
-  const uint8_t type;
   uint8_t fields_size = 0;
+  const uint8_t type;
+  // An event reads nothing from here on.
+  uint16_t category_iid = 0;
+  TraceSite* next = nullptr;
 };
 
 static_assert(sizeof(void*) != 8 || sizeof(TraceSite) == 40,
               "programs have thousands of sites");
+static_assert(offsetof(TraceSite, type) < 28,
+              "an event reads 28 bytes of its site");
 
 // The ids of the keys of sites, in their order at the site; 0 for none. A site
 // gets them when its first event is written.
