@@ -299,7 +299,7 @@ class SharedMemoryABI {
             page_header(chunk.page_idx())
                 ->header_bitmap.compare_exchange_strong(
                     expected, WholePage(kChunkComplete),
-                    std::memory_order_acq_rel, std::memory_order_relaxed)) ||
+                    std::memory_order_release, std::memory_order_relaxed)) ||
            ChangeState(chunk, kChunkBeingWritten, kChunkComplete);
   }
 

@@ -217,8 +217,7 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
   // The service has read the chunk's memory, so its cache lines are with
   // another processor. A store waits until this processor has the line; later
   // stores wait behind it, until no more fit. So the writer prefetches lines
-  // this long before it needs them. See PrefetchNextChunk() for the end of the
-  // chunk.
+  // this long before it needs them, to the chunk's end.
   static constexpr int kPrefetchDistance = 512;
   static constexpr int kCacheLineSize = 64;
   // The bytes that are left in a chunk, and the number of packets, from which
@@ -311,10 +310,8 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
     return false;
   }
   // Enters from kNearEnd as kBusy, for TryEncodePacketHere(). If the chunk is
-  // full, begins the next one: this takes a third of the code that leads to
-  // BeginPacketSlowPath(), all of which is cold then. Returns false if the
-  // writer is in another state, if there is no chunk, or if the next one is
-  // |end|.
+  // full, begins the next one, with less code than BeginPacketSlowPath(), which
+  // is cold. Returns false in another state, without a chunk, and before |end|.
   PROTOZERO_NOINLINE bool TryEnterNearEnd(ChunkID end);
   PROTOZERO_NOINLINE Message* BeginPacketSlowPath();
   Message* BeginDroppedPacket();
@@ -356,15 +353,13 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
                ? PacketState::kNearEnd
                : PacketState::kReady;
   }
-  // Returns whether the next packet begins in this chunk. REQUIRES: the writer
-  // is near its end.
+  // Returns whether the next packet begins in this chunk. REQUIRES: kNearEnd.
   bool HasRoom() const {
     return fragment_ < last_begin_ &&
            (packets_.load(std::memory_order_relaxed) & ABI::kPacketCountMask) <
                ABI::kMaxPacketsPerChunk;
   }
-  // Prefetches what the writer needs to begin the next chunk, once. REQUIRES:
-  // the writer is near the end of this one.
+  // Prefetches what the next chunk needs, once. REQUIRES: kNearEnd.
   void PrefetchNextChunk();
   bool IsNearEndWithRoom() const {
     return state() == PacketState::kNearEnd && HasRoom();
@@ -469,8 +464,7 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
   ABI::Chunk chunk_;
 
   ScatteredStreamWriter stream_;
-  // The place from which on a packet's end is near the chunk's end. At first
-  // kFewBytesLeft before |last_begin_|; then the same.
+  // kFewBytesLeft before |last_begin_|; |last_begin_| after the prefetch.
   uint8_t* near_end_ = nullptr;
   uint32_t loss_generation_ = 0;
   // True if the next packet has to say that one was lost.

@@ -30,6 +30,8 @@ struct Page {
     }
   }
   ABI::Chunk Acquire(ABI::PageLayout layout) const {
+    if (layout == ABI::kPageDiv1)
+      return abi.TryAcquirePage(0);
     if (abi.GetPageWord(0, std::memory_order_relaxed) == 0)
       abi.TryPartitionPage(0, layout);
     return abi.TryAcquireChunkForWriting(0, layout);
@@ -73,20 +75,20 @@ struct Page {
 
 // A writer uses the same chunk again when the service has freed it. Without a
 // neighbour in use, the page is partitioned again, too.
-template <bool has_neighbour>
+template <bool has_neighbour, ABI::PageLayout layout = ABI::kPageDiv14>
 struct HandOver : Page {
   HandOver() {
-    DeclarePayload(ABI::kPageDiv14);
+    DeclarePayload(layout);
     if (has_neighbour)
-      Acquire(ABI::kPageDiv14);
+      Acquire(layout);
   }
   static constexpr size_t kIndex = has_neighbour ? 1 : 0;
   void Run(int thread) {
     if (thread == 0) {
-      Write(ABI::kPageDiv14, 1, 0);
+      Write(layout, 1, 0);
       Assume(abi.GetPageWord(0, std::memory_order_relaxed) ==
              (has_neighbour ? kNeighbour : 0));
-      Check(Write(ABI::kPageDiv14, 1, 1), "the chunk is free");
+      Check(Write(layout, 1, 1), "the chunk is free");
     } else {
       Assume(MoveChunk(kIndex));
     }
@@ -191,6 +193,7 @@ std::vector<Scenario> ChunkScenarios() {
   return {
       MakeScenario<HandOver<false>>("hand over", 2),
       MakeScenario<HandOver<true>>("hand over, page in use", 2),
+      MakeScenario<HandOver<false, ABI::kPageDiv1>>("hand over a page", 2),
       MakeScenario<Neighbours>("neighbours", 2),
       MakeScenario<ScrapeReused>("scrape", 2),
       MakeScenario<ScrapeGone>("scrape gone", 2),
