@@ -178,8 +178,7 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
     kNearEnd,
     // The packet is complete, and this chunk has room for the next one.
     kReady,
-    // The packet is complete, or there was none. The next one begins another
-    // chunk.
+    // There is no packet, or the next one begins another chunk.
     kNone,
     // The writer's thread is at work between packets.
     kBusy,
@@ -294,7 +293,7 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
     auto packet = NewTracePacket<T>();
     internal::FieldsAppender::Append(*packet, values...);
   }
-  // Returns whether another thread has taken the chunk, or may be about to.
+  // Returns whether another thread may have taken the chunk.
   bool IsReclaimed() const {
     return reclaims_.load(std::memory_order_acquire) != reclaims_seen_;
   }
@@ -409,9 +408,7 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
   void QueueOldestHeldChunk();
   void QueueHeldChunks();
 
-  // trace_writer_reclaim.cc says how these work together.
-  //
-  // Makes the writer not idle from here on.
+  // Makes the writer not idle; see trace_writer_reclaim.cc.
   void EnterAs(PacketState state) {
     state_.store(state, std::memory_order_relaxed);
     std::atomic_signal_fence(std::memory_order_seq_cst);
@@ -434,8 +431,7 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
   const BufferID target_buffer_;
   const BufferExhaustedPolicy policy_;
 
-  // An event in place reads and writes this line, and reads a limit of the
-  // stream in the next one. Only the writer's thread writes the state.
+  // An event in place uses this line, and the stream's limit in the next one.
   alignas(64) std::atomic<PacketState> state_{PacketState::kNone};
   // True if there was no chunk for the packet before.
   bool is_exhausted_ = false;
