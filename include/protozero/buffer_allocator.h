@@ -45,7 +45,7 @@ class PROTOZERO_EXPORT BufferAllocator {
 //     ...
 //   }
 //
-// If one HeapBuffered can live as long as the loop, its Reset() does the same.
+// If one HeapBuffered can live as long as the loop, its Reset() saves as much.
 // This class is for messages that are handed on, or begin where another one
 // ends, as in chains of callbacks.
 //

@@ -158,7 +158,7 @@ class UnknownFieldRange {
     }
 
    private:
-    const uint8_t* pos_;  // The field's beginning; end_ behind the last one.
+    const uint8_t* pos_;  // The field's beginning; end_ after the last one.
     const uint8_t* next_;
     const uint8_t* end_;
     const internal::DecoderSchema* schema_;

@@ -193,7 +193,7 @@ class RepeatedFieldIterator
                         bool* parse_error)
       : cursor_(fields, type, parse_error) {}
 
-  // Returns false behind the last element.
+  // Returns false after the last element.
   explicit operator bool() const { return field().valid(); }
   // Returns the element as a T.
   T operator*() const {
@@ -216,7 +216,7 @@ class RepeatedFieldIterator
   const Field* operator->() const { return &field(); }
   const Field& field() const { return cursor_.field(); }
 
-  // Moves to the next element. Stops for good behind the last one.
+  // Moves to the next element. Stops for good after the last one.
   RepeatedFieldIterator& operator++() {
     cursor_.Next();
     return *this;

@@ -49,8 +49,8 @@ class RootMessage : public T {
     internal::MessageInline::ResetRoot(this, writer, &arena_);
   }
 
-  // Does the same as writer->Reset(range) and then Reset(writer), in less time.
-  // It is for messages that each have a buffer of their own.
+  // Combines writer->Reset(range) and Reset(writer), in less time. It is for
+  // messages that each have a buffer of their own.
   PROTOZERO_ALWAYS_INLINE void Reset(ScatteredStreamWriter* writer,
                                      ContiguousMemoryRange range) {
     internal::MessageInline::ResetRootIn(this, writer, range, &arena_);

@@ -222,7 +222,7 @@ class PROTOZERO_EXPORT ScatteredStreamWriter {
   uintptr_t fast_limit() const { return fast_limit_; }
 
   // Returns the address of the next byte that is written to the stream itself.
-  // While nested messages are open, it is behind the room that their sizes may
+  // While nested messages are open, it is after the room that their sizes may
   // need. The first form makes that room (see Message), so that all bytes up to
   // there are written; the second one changes nothing.
   uint8_t* write_ptr() {

@@ -14,7 +14,7 @@ namespace pbz {
 
 namespace {
 
-// Removes the first field, and the dot behind it, from |path|. Returns the
+// Removes the first field, and the dot after it, from |path|. Returns the
 // field.
 std::string TakeField(std::string_view* path) {
   const size_t bracket =

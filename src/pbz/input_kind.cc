@@ -43,7 +43,7 @@ bool IsMessage(ConstBytes bytes) {
 }
 
 // Returns whether |bytes| are messages, each after its size. If |bytes| are
-// only the begin of a file, they have to hold at least two whole messages.
+// only the beginning of a file, they have to hold at least two whole messages.
 bool IsStream(ConstBytes bytes, bool is_whole) {
   int num_messages = 0;  // The number without empty ones.
   const uint8_t* at = bytes.data;

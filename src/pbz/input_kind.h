@@ -13,11 +13,12 @@
 
 namespace pbz {
 
-// Returns the format of |bytes|, the begin of a file, if they are compressed. A
-// name such as "zstd" is also the program's. Returns null if they are not.
+// Returns the format of |bytes|, the beginning of a file, if they are
+// compressed. A name such as "zstd" is also the program's. Returns null if they
+// are not.
 const char* CompressionOf(protozero::ConstBytes bytes);
 
-// Returns why |bytes|, the begin or the whole of a file that is read with
+// Returns why |bytes|, the beginning or the whole of a file that is read with
 // |framing|, cannot be read, and what to do. A command names the file |file|;
 // |option| is its option to read streams. Returns an empty string if they may
 // be readable.
@@ -27,7 +28,7 @@ std::string WhyUnreadable(protozero::ConstBytes bytes,
                           const std::string& file,
                           const char* option = "--delimited");
 
-// Returns what |bytes|, the begin or the whole of a file, are instead of a
+// Returns what |bytes|, the beginning or the whole of a file, are instead of a
 // binary message of protobuf, and what to do. They may be empty, compressed,
 // JSON or another text. |reader| stands for the command that reads |file|.
 // Returns an empty string if they may be a message.

@@ -41,7 +41,7 @@ bool WalkAndReport(const char* program,
                    FieldStream* stream,
                    Visitor* visitor);
 
-// Does the same with a |type| that may grow: it is called for each run of
+// Prints them with a |type| that may grow: it is called for each run of
 // fields, and returns the message's type for them.
 bool WalkAndReport(
     const char* program,

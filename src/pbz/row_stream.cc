@@ -40,7 +40,7 @@ bool Descend(ConstBytes bytes,
        field = decoder.ReadField()) {
     if (IsMessageOf(field, path[level])) {
       const ConstBytes content = field.as_bytes();
-      // A group's end tag is behind the content, so it does not change |place|.
+      // A group's end tag is after the content, so it does not change |place|.
       const auto place = static_cast<uint64_t>(content.data - bytes.data);
       if (!Descend(content, offset + place, path, level + 1, report, use))
         return false;

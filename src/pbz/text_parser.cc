@@ -180,7 +180,7 @@ class TextParser {
     if (has_colon && tokens_.Accept('['))
       return ParseList(field, depth, bytes);
     if (!has_colon && !IsMessageNext())
-      return Expected("':' or '{' behind '" + name + "'");
+      return Expected("':' or '{' after '" + name + "'");
     return ParseValue(field, depth, bytes);
   }
 
@@ -210,7 +210,7 @@ class TextParser {
 
   bool IsMessageNext() const { return tokens_.Is('{') || tokens_.Is('<'); }
 
-  // Parses the values of a list behind its opening bracket.
+  // Parses the values of a list after its opening bracket.
   bool ParseList(const FieldType* field, int depth, std::string* bytes) {
     if (field != nullptr && !field->is_repeated)
       return Fail("expected one value of '" + field->name + "', not a list");

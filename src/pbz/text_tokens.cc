@@ -51,7 +51,7 @@ bool AppendUtf8(uint32_t code_point, std::string* value) {
   return true;
 }
 
-// Takes a number of |min_digits| to |max_digits| from the begin of |text|.
+// Takes a number of |min_digits| to |max_digits| from the front of |text|.
 // Returns false if it is shorter.
 bool TakeNumber(int base,
                 size_t min_digits,
@@ -66,7 +66,7 @@ bool TakeNumber(int base,
   return size >= min_digits;
 }
 
-// Appends what an escape stands for, and removes it. |text| begins behind the
+// Appends what an escape stands for, and removes it. |text| begins after the
 // backslash. Returns false if it is not valid.
 bool TakeEscape(std::string_view* text, std::string* value) {
   constexpr std::string_view kLetters = "abfnrtv\\'\"?";

@@ -270,7 +270,7 @@ std::optional<int> Parse(const Command& command, int argc, char** argv) {
 
   const OptionTable table(options);
   std::vector<const char*> arguments;
-  optind = 0;  // Makes getopt_long() begin anew.
+  optind = 0;  // Makes getopt_long() start over.
   int code;
   while ((code = table.Next(argc, argv)) != -1) {
     if (code == kArgument) {

@@ -60,7 +60,7 @@ struct Declaration {
   std::string name;
   std::string full_name;  // "package.Outer.name"
   int line = 1;           // In its file.
-  // The comments before it and behind it, without their marks. They may have
+  // The comments before it and after it, without their marks. They may have
   // any bytes.
   std::string comment;
 };

@@ -124,9 +124,9 @@ PROTOZERO_ALWAYS_INLINE const uint8_t* ParseCommonVarInt(const uint8_t* pos,
   return PROTOZERO_LIKELY(tenth < 0x80) ? pos + 10 : nullptr;
 }
 
-// Does the same as ParseAnyField(), but returns null if that has to be called,
-// and accepts a field whose id is 0. REQUIRES: end - pos >= 2, which is enough
-// for one byte of the tag and one of the value.
+// Parses a field of a common kind. Returns null if ParseAnyField() has to be
+// called, and accepts a field whose id is 0. REQUIRES: end - pos >= 2, which is
+// enough for one byte of the tag and one of the value.
 PROTOZERO_ALWAYS_INLINE const uint8_t*
 ParseCommonFieldOfAnyId(const uint8_t* pos, const uint8_t* end, Field* field) {
   using proto_utils::ProtoWireType;
@@ -184,7 +184,8 @@ ParseCommonFieldOfAnyId(const uint8_t* pos, const uint8_t* end, Field* field) {
   return nullptr;
 }
 
-// Does the same as ParseAnyField(), but returns null if that has to be called.
+// Parses a field of a common kind. Returns null if ParseAnyField() has to be
+// called.
 PROTOZERO_ALWAYS_INLINE const uint8_t* ParseCommonField(const uint8_t* pos,
                                                         const uint8_t* end,
                                                         Field* field) {
@@ -194,13 +195,13 @@ PROTOZERO_ALWAYS_INLINE const uint8_t* ParseCommonField(const uint8_t* pos,
   return PROTOZERO_LIKELY(next != nullptr && field->id() != 0) ? next : nullptr;
 }
 
-// Does the same as ParseAnyField(), inline where that is worth it.
+// Parses a field as ParseAnyField(), inline where that is worth it.
 PROTOZERO_ALWAYS_INLINE const uint8_t* ParseField(const uint8_t* pos,
                                                   const uint8_t* end,
                                                   Field* field) {
   const uint8_t* next = ParseCommonField(pos, end, field);
   if (PROTOZERO_UNLIKELY(next == nullptr)) {
-    // Passes another object, since nobody may get the address of |field|:
+    // Passes another object, since no code may get the address of |field|:
     // otherwise it could not be in registers.
     Field any_field;
     next = ParseAnyField(pos, end, &any_field);

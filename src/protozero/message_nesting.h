@@ -77,8 +77,8 @@ struct MessageNesting : MessageSteps {
   // Seals the open messages nested in |message|, so that it is the leaf and has
   // the cursor. Returns false if it takes no more fields.
   PROTOZERO_COLD static bool TakeCursor(Message* message) noexcept;
-  // Does the same, and widens the open messages that |size| more bytes may make
-  // too long to stay narrow.
+  // Takes the cursor, and widens the open messages that |size| more bytes may
+  // make too long to stay narrow.
   PROTOZERO_NOINLINE static bool TakeCursorFor(Message* message,
                                                size_t size) noexcept;
   // Appends fields that are encoded already, if |message| takes fields.
@@ -113,7 +113,7 @@ struct MessageNesting : MessageSteps {
   static bool SealShortBeforeNext(Message* parent) noexcept;
 
   // Returns whether a message of |size| bytes in this chunk is long, and whole
-  // behind a size field of four bytes. REQUIRES: the stream has not failed.
+  // after a size field of four bytes. REQUIRES: the stream has not failed.
   static bool IsWideAndLong(const Message* message, size_t size);
   static void WriteShortSize(const Message* message, size_t size);
   // Write the size of a message that is narrow and short, or wide, and mark it

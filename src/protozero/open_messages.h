@@ -128,7 +128,7 @@ struct OpenMessages : MessageSteps {
   PROTOZERO_COLD static size_t MovedByWidening(
       const ScatteredStreamWriter* writer,
       const Message* message) noexcept;
-  // Does the same. REQUIRES: |outermost| is the outermost thawed message.
+  // Returns it for the outermost thawed message, |outermost|.
   static size_t MovedByWideningFrom(Message* outermost, const Message* last);
   // Does the work of WidenFor() for the messages in |outermost|, which has a
   // child and is not narrow. REQUIRES: there is fast room in the chunk.
@@ -137,11 +137,11 @@ struct OpenMessages : MessageSteps {
       Message* outermost,
       size_t size,
       uint8_t* pos) noexcept;
-  // Makes |root|, which has no field yet, begin behind the bytes that the
+  // Makes |root|, which has no field yet, begin after the bytes that the
   // writer has written so far. REQUIRES: the writer has the cursor.
   static void BeginAtWriter(Message* root);
-  // Does the same when the next bytes are the first ones of |root|. REQUIRES:
-  // the writer has taken the cursor before the first field.
+  // Makes |root| begin when the next bytes are the first ones of |root|.
+  // REQUIRES: the writer has taken the cursor before the first field.
   PROTOZERO_COLD static void BeginFirstField(Message* root) noexcept;
   // Returns whether |size_field| may be among the bytes that |message| counts.
   PROTOZERO_COLD static bool MayCountSizeField(

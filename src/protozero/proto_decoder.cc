@@ -61,8 +61,8 @@ Field ProtoDecoder::FindField(uint32_t id) {
 
 namespace {
 
-// Returns the next field with this id at |*pos| or behind it, and moves |*pos|
-// behind that.
+// Returns the next field with this id at |*pos| or after it, and moves |*pos|
+// after that.
 PROTOZERO_NOINLINE Field SearchNext(const uint8_t** pos,
                                     const uint8_t* end,
                                     uint32_t id) {
@@ -80,7 +80,7 @@ PROTOZERO_NOINLINE Field SearchNext(const uint8_t** pos,
   return Field();
 }
 
-// Does the same. Repeated fields mostly follow each other.
+// Finds it where repeated fields mostly follow each other.
 PROTOZERO_NOINLINE Field FindNext(const uint8_t** pos,
                                   const uint8_t* end,
                                   uint32_t id) {

@@ -79,7 +79,7 @@ bool RawBytes::Open(ScopedFd fd, uint64_t size, std::string* error) {
   }
   input_.resize(kCoreInputSize);
   head_.resize(kHeadSize);
-  // A shorter file has zeros behind it.
+  // A shorter file has zeros after it.
   DecompressNext(kHeadSize, head_.data());
   return true;
 }

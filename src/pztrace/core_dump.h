@@ -25,7 +25,7 @@ class RawBytes {
   // compressed in a way that this build does not read.
   bool Open(protozero::ScopedFd fd, uint64_t size, std::string* error);
 
-  // Reads bytes behind those that were read before, or kHeadSize at the
+  // Reads bytes after those that were read before, or kHeadSize at the
   // beginning. REQUIRES: |data| is zero: bytes that are zero are not written,
   // so they take no memory. Returns false if they are not there.
   bool Read(uint64_t offset, size_t size, uint8_t* data);
@@ -95,7 +95,7 @@ class CoreDump {
   bool ReadSegments(std::string* error);
   // Returns the number of segments if there are more than |elf| can say. The
   // end of the file has it, which may be cut; the notes, which come first,
-  // begin behind the table of segments.
+  // begin after the table of segments.
   uint64_t NumSegments(const Elf64_Ehdr& elf, const Elf64_Phdr& first);
   // Reads the recording that begins the segment. Returns false if there is
   // none.

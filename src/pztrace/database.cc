@@ -233,7 +233,7 @@ class SqliteDatabase : public Database {
     return result == SQLITE_OK;
   }
   // Returns null if there is no statement in |text|, or it is wrong. Sets
-  // |rest| to what is behind the statement.
+  // |rest| to what is after the statement.
   Statement Prepare(const char* text, const char** rest = nullptr) {
     sqlite3_stmt* statement = nullptr;
     Check(sqlite3_prepare_v2(database_.get(), text, -1, &statement, rest));

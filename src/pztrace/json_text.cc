@@ -158,7 +158,7 @@ class JsonCopier {
   std::string* const json_;
 };
 
-// Returns the size of the string at the begin of |json|, with its quotes.
+// Returns the size of the string at the front of |json|, with its quotes.
 size_t SizeOfString(std::string_view json) {
   size_t i = 1;
   while (json[i] != '"')
@@ -193,11 +193,11 @@ void TakeUnicodeEscape(std::string_view* json, std::string* text) {
   uint32_t code_point = TakeHexDigits(json);
   if (code_point >= 0xd800 && code_point < 0xdc00 &&
       json->substr(0, 2) == "\\u") {
-    std::string_view behind = json->substr(2);
-    const uint32_t low = TakeHexDigits(&behind);
+    std::string_view rest = json->substr(2);
+    const uint32_t low = TakeHexDigits(&rest);
     if (low >= 0xdc00 && low < 0xe000) {
       code_point = 0x10000 + ((code_point - 0xd800) << 10) + (low - 0xdc00);
-      *json = behind;
+      *json = rest;
     }
   }
   if (code_point >= 0xd800 && code_point < 0xe000)
@@ -211,7 +211,7 @@ struct Member {
   bool is_repeated = false;
 };
 
-// Removes the first member of |*json|, and the comma behind it, and returns it.
+// Removes the first member of |*json|, and the comma after it, and returns it.
 Member TakeMember(std::string_view* json) {
   Member member;
   size_t end = SizeOfString(*json);

@@ -239,7 +239,7 @@ struct RecordLimits {
   std::vector<int32_t> pids;
 };
 
-// Does a part of ParseLimits().
+// Parses what a trigger or rule needs. Returns the problem, or an empty text.
 std::string ParseTrigger(const RecordArguments& arguments,
                          RecordLimits* limits,
                          WatchedRules* watched) {
@@ -278,7 +278,7 @@ std::string ParseTrigger(const RecordArguments& arguments,
   return problem;
 }
 
-// Does a part of ParseLimits(), after the sizes.
+// Parses the flight recorder, after the sizes. Returns the problem.
 std::string ParseFlightRecorder(RecordArguments* arguments,
                                 RecordLimits* limits) {
   RecordOptions& record = arguments->record;

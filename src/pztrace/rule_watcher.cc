@@ -23,7 +23,7 @@ constexpr uint64_t kNsPerMs = 1000000;
 // The time between two looks. Threads commit what they have as often.
 constexpr uint32_t kLookPeriodMs = 250;
 // The time that a file may share with the one before it. Without it, a match
-// right behind that one would be gone from the ring when the next look ends.
+// right after that one would be gone from the ring when the next look ends.
 constexpr uint64_t kOverlapNs = 2 * kLookPeriodMs * kNsPerMs;
 // The time after which it is the service's turn.
 constexpr uint64_t kLookTurnMs = 20;
@@ -118,7 +118,7 @@ void RuleWatcher::ActivateIfDue() {
   PrintDue();
   service_->ActivateTrigger(trigger_);
   covered_until_ns_ = now_ns + after_ns_;
-  // The file of a match behind this moment has to reach back to it, although
+  // The file of a match after this moment has to reach back to it, although
   // the next look comes a period later.
   next_file_ns_ =
       covered_until_ns_ + before_ns_ - std::min(before_ns_, kOverlapNs);

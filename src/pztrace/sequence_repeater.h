@@ -15,14 +15,14 @@
 
 namespace pztrace {
 
-// Says again what a sequence has said in packets that a piece of a trace leaves
+// Repeats what a sequence has said in packets that a piece of a trace leaves
 // out. The packets that stay are unchanged, and readers need what came before
 // them:
 //
 //   the sequence   C i e e i e e e e i e C e e     C clears the state and says
 //   stays                  . . e e e . .   e e       clocks and defaults,
 //   the piece           S      e e e     S e e     i is interned data, e an
-//                                                    event, S says it again
+//                                                    event, S repeats it
 //
 // - SEQ_INCREMENTAL_STATE_CLEARED, if that has been since, or else what has
 //   been interned since; the defaults, if they have changed.

@@ -24,10 +24,11 @@ bool ReadTrace(const std::string& file_name,
   bool ok = true;
   while (stream.Next(&run)) {
     if (!reader->Read(ConstBytes(run.data, run.size))) {
-      program::PrintError(kProgram,
-                          "%s: the trace is damaged; what comes behind %" PRIu64
-                          " bytes, or a little later, is not counted",
-                          program::DisplayName(file_name), run.offset);
+      program::PrintError(
+          kProgram,
+          "%s: the trace is damaged; its end, from about byte %" PRIu64
+          " on, is not counted",
+          program::DisplayName(file_name), run.offset);
       ok = false;
     }
   }

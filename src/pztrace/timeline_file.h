@@ -21,9 +21,9 @@ bool ReadTrace(const std::string& file_name,
                TraceInput* input,
                protozero::TraceReader* reader);
 
-// Does the same. If it |reads_ahead|, it reads a file twice: then details of
-// events have the extensions that the file describes anywhere, and tracks have
-// their last names.
+// Reads the timeline of a trace. If it |reads_ahead|, it reads a file twice:
+// then details of events have the extensions that the file describes anywhere,
+// and tracks have their last names.
 bool ReadTimeline(const std::string& file_name,
                   TraceInput* input,
                   TimelineReader* reader,

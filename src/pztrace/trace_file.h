@@ -22,7 +22,7 @@ namespace pztrace {
 // It never waits for a reader: bytes that a pipe, a socket or a terminal does
 // not take at once are kept, until WriteKept() can write them. Bytes that the
 // output takes are written at once, so a reader sees them, and they stay there
-// if this process is killed. When the file takes no more, it is cut behind its
+// if this process is killed. When the file takes no more, it is cut after its
 // last whole packet, so that it can be read without an error. All that does not
 // get into it is counted.
 //

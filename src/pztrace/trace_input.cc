@@ -19,7 +19,7 @@ using protozero::Field;
 
 constexpr uint8_t kPacketTag = 0x0a;
 
-// Returns whether there is a packet, or the begin of a large one.
+// Returns whether there is a packet, or the beginning of a large one.
 bool HasPacket(ConstBytes begin) {
   if (begin.data[0] == kPacketTag)
     return true;

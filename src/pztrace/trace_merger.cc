@@ -102,7 +102,7 @@ class TraceMerger::Input {
         return true;
       packet_ = scanner_->Parse(field.as_bytes());
       scanner_->Read(&*packet_);
-      // Packets without a time stay behind the event before them.
+      // Packets without a time stay after the event before them.
       const auto time_ns =
           packet_->time_ns ? packet_->time_ns : packet_->snapshot_ns;
       time_ns_ = std::max(time_ns_, time_ns.value_or(0));

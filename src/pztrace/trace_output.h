@@ -152,7 +152,7 @@ class TraceOutput {
   Rotation rotation_;
   std::string name_;
   std::string last_finished_;
-  // The part of all files' names before the time, and the part behind it.
+  // The part of all files' names before the time, and the part after it.
   std::string stem_;
   std::string extension_;
   // One file, or the old and the new one.

@@ -18,8 +18,8 @@
 namespace pztrace {
 
 // The packets of a trace, whether or not they are compressed: each of them
-// alone, as a service writes them, or the whole file. A reader sees the trace
-// as it was before, and so are the offsets of its runs.
+// alone, as a service writes them, or the whole file. A reader gets it
+// decompressed, and offsets count decompressed bytes.
 //
 // Anybody can have written the file. A few bytes may stand for very many, so
 // memory has limits: one packet, and all packets of one compressed one, have at

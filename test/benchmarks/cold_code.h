@@ -15,7 +15,7 @@ namespace bench {
 // second-level cache. Takes some microseconds.
 void EvictCodeFromL1();
 
-// Does the same for a core's second-level cache and its branch predictor, too.
+// Evicts it from the second-level cache and the branch predictor, too.
 // Evicts data as well. Takes some hundred microseconds.
 void EvictCodeFromL2();
 

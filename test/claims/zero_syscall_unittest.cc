@@ -127,7 +127,8 @@ int ForbidSystemCalls() {
                        {std::size(instructions), instructions});
 }
 
-// Does the same, but lets fstat() and sendto() through, and counts the latter.
+// Forbids all calls, but lets fstat() and sendto() through, and counts the
+// latter.
 int ForbidSystemCallsButSend() {
   sock_filter instructions[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),

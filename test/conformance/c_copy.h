@@ -10,9 +10,9 @@
 
 namespace protozero::conformance {
 
-// Reads a message with the decoders of C and of C++, and writes its fields anew
-// with both writers, in the same small chunks. Returns the difference, or an
-// empty string.
+// Reads a message with the decoders of C and of C++, and writes its fields
+// again with both writers, in the same small chunks. Returns the difference, or
+// an empty string.
 std::string CompareCWithCpp(const pbz::MessageType& type, ConstBytes message);
 
 }  // namespace protozero::conformance

@@ -55,14 +55,14 @@ struct DifferentialCase {
   // it knows no extensions.
   const char* extension_scope;
   void (*to_stream)(const Recorder& recorder, ScatteredStreamWriter* writer);
-  // Does the same with the functions that are generated for C.
+  // Writes it with the functions that are generated for C.
   void (*to_c_stream)(const Recorder& recorder, pbz_writer* writer);
   std::string (*to_heap)(const Recorder& recorder,
                          size_t initial_slice_size,
                          size_t maximum_slice_size);
   // Returns the size, or 0 if there are not enough bytes.
   size_t (*to_buffer)(const Recorder& recorder, void* buffer, size_t size);
-  // Reads all fields and writes them anew. Returns the bytes.
+  // Reads all fields and writes them again. Returns the bytes.
   std::string (*copy)(const Reader& reader);
 };
 

@@ -87,8 +87,8 @@ TEST_F(TextParserTest, ErrorsNameTheLineAndWhatWasExpected) {
   for (const auto& [text, error] :
        std::vector<std::pair<std::string, std::string>>{
            {"i32: 1\n5", "2: expected the name of a field, not '5'"},
-           {"m\n[", "2: expected ':' or '{' behind 'm', not '['"},
-           {"i32 5", "1: expected ':' or '{' behind 'i32', not '5'"},
+           {"m\n[", "2: expected ':' or '{' after 'm', not '['"},
+           {"i32 5", "1: expected ':' or '{' after 'i32', not '5'"},
            {"i32: 2147483648",
             "1: expected a number from -2147483648 to 2147483647, not "
             "'2147483648'"},

@@ -430,7 +430,7 @@ class RecordTest(PztraceTest):
          "2: expected one of UNSPECIFIED, RING_BUFFER, DISCARD, not 'RING'"),
         ('buffers {\n\n',
          "3: expected '}' for the bracket in line 1, not the end of the text"),
-        ('int main() {}', "1: expected ':' or '{' behind 'int', not 'main'")):
+        ('int main() {}', "1: expected ':' or '{' after 'int', not 'main'")):
       config.write_text(text)
       code, _, error = self.run_pztrace('record', '-o', self.trace, '--config',
                                         config)

@@ -16,13 +16,13 @@
 // Makes traces with all that makes it hard to cut them. Sequences write in
 // runs, as chunks come to a service, so the file is not in order of time. Each
 // is a thread with a clock of another kind, interned texts, defaults, and
-// events on its own track and on one that all share. Sequences begin anew from
+// events on its own track and on one that all share. Sequences start over from
 // time to time. The first may have begun before the trace.
 class RandomTrace {
  public:
   struct Options {
     bool has_losses = false;
-    // True if all sequences begin anew in the middle, with other ids.
+    // True if all sequences start over in the middle, with other ids.
     bool is_rotated = false;
     bool begins_in_the_middle = false;
     size_t num_packets = 600;

@@ -37,14 +37,14 @@ const ChunkSizes& InterestingChunkSizes();
 void ExpectWrites(const MessageTree& tree,
                   const std::function<void(Message*)>& write);
 
-// Does the same with WriteTree().
+// Expects that of WriteTree().
 void ExpectWrites(const MessageTree& tree);
 
-// Does the same for bytes given as hex, of a message without nested ones.
+// Expects the bytes that are given as hex, of a message without nested ones.
 void ExpectWritesHex(std::string_view hex,
                      const std::function<void(Message*)>& write);
 
-// Does the same for one sequence of chunks, with the foreign delegate.
+// Expects that in one sequence of chunks, with the foreign delegate.
 void ExpectWritesToChunks(const MessageTree& tree,
                           const ChunkSizes& chunk_sizes);
 

@@ -13,7 +13,7 @@ def packet(sequence, *fields):
 
 
 def first_packet(sequence, track=0, clock=b'', interned=b'', dropped=0):
-  """Begins a sequence anew."""
+  """Makes a sequence start over."""
   defaults = integer(58, 64) + delimited(11, integer(11, track))
   clocks = delimited(1, clock or integer(1, 64) + integer(2, 1000) + integer(3, 1))
   if not clock:

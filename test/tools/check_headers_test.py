@@ -152,6 +152,11 @@ class CommentsTest(InTree):
         self.write('a.h', text)
         self.assert_error(check_headers.check_comments, 'a comment begins with')
 
+  def test_leaning_words(self):
+    for text in ('// Does the same.\n', '// Starts anew.\n', '// At the begin.\n'):
+      self.write('a.h', text)
+      self.assert_error(check_headers.check_comments, 'say it in other words')
+
   def test_strings(self):
     self.assert_fine('a("// What");\na("\\"// Of");\na(R"x(\n// As )"\n)x");\n')
 

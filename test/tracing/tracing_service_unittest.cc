@@ -266,7 +266,7 @@ TEST_F(TracingServiceTest, InvalidConfigsAreRefused) {
   refuse("there are too many data sources");
   config_ = valid;
   config_.write_period_ms = 1;
-  refuse("there is nobody to write to");
+  refuse("there is no consumer to write to");
   config_ = valid;
   std::vector<TracingSessionID> sessions;
   for (size_t i = 0; i < TracingLimits::kMaxSessions; ++i) {

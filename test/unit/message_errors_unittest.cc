@@ -178,7 +178,7 @@ class EndlessStream : public ScatteredStreamWriter::Delegate {
       size -= piece;
     }
   }
-  // Does the same, and makes sure that the bytes belong to the root message.
+  // Skips bytes that belong to the root message.
   void SkipInMessage(uint64_t size) {
     message.AppendTinyVarInt(1, 1);
     Skip(size - 2);

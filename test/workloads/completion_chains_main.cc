@@ -280,7 +280,7 @@ WorkloadResult RunTraced(const WorkloadOptions& options, bool has_session) {
   return result;
 }
 
-// Does the same with a switch between tasks for each completion.
+// Runs the flows with a switch between tasks for each completion.
 template <template <typename> class FlowOf>
 WorkloadResult RunTracedTasks(const WorkloadOptions& options,
                               bool has_session) {

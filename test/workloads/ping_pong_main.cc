@@ -461,7 +461,7 @@ WorkloadResult RunTraced(const WorkloadOptions& options, bool has_session) {
   return result;
 }
 
-// Does the same with a switch between tasks for each round trip.
+// Runs the round trips with a switch between tasks for each.
 template <typename Server>
 WorkloadResult RunTracedTasks(const WorkloadOptions& options,
                               bool has_session) {

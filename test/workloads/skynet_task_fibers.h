@@ -68,7 +68,7 @@ class SkynetTaskTracer {
 template <typename Tracer, typename Stack = boost::fibers::fixedsize_stack>
 class SkynetTaskFibers {
  public:
-  // A sequence of steps begins anew now and then, which takes 6 KB.
+  // A sequence of steps starts over now and then, which takes 6 KB.
   static constexpr size_t kStackSize = 2 * SkynetFibers<Tracer>::kStackSize;
 
   SkynetTaskFibers(const SkynetTree& tree, Tracer* tracer)

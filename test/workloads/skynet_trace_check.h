@@ -36,7 +36,7 @@ struct SkynetTraceSums {
   // Returns an empty string if each node has begun once and ended once, and
   // nothing is wrong.
   std::string FindProblem(const SkynetTree& tree) const;
-  // Does the same if |lost| events are missing.
+  // Returns it if |lost| events are missing.
   std::string FindProblem(const SkynetTree& tree, uint64_t lost) const;
 };
 

@@ -105,7 +105,7 @@ static inline uint64_t pbz_writer_written(const pbz_writer* writer) {
                                          : pbz_position_(writer, writer->pos);
 }
 
-// Begins a root message behind the last one that has ended.
+// Begins a root message after the last one that has ended.
 static inline void pbz_begin(pbz_message* root, pbz_writer* writer) {
   pbz_stop_(root, NULL, writer);
   if (writer->pos == pbz_no_cursor_()) {

@@ -114,9 +114,9 @@ PROTOZERO_ALWAYS_INLINE T OpaqueAfter(VarIntMasks, T value) {
 
 #endif  // PROTOZERO_USE_BIT_DEPOSIT
 
-// Asks for the cache line |offset| bytes behind |base|, in order to write to
+// Asks for the cache line |offset| bytes after |base|, in order to write to
 // it. Otherwise a store to a line that another processor has would wait, and
-// all stores behind it. Compilers ask only for reading it, unless the build
+// all stores after it. Compilers ask only for reading it, unless the build
 // says that the processor has this instruction. All processors that the
 // functions above may be called on have it, or take it for a `nop`. Any address
 // will do. REQUIRES: kInlineEncodingMask is not zero.

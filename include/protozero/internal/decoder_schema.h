@@ -109,7 +109,7 @@ struct SparseIds {
     }
   }
 
-  // Enough places behind the table that no search wraps to its beginning.
+  // Enough places after the table that no search wraps to its beginning.
   DecoderSchema::Entry
       entries[(size_t{1} << (32 - hash_shift)) + sparse_count + 1] = {};
 };

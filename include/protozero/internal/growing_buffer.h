@@ -47,7 +47,7 @@ class PROTOZERO_EXPORT GrowingBuffer final
   GrowingBuffer(const GrowingBuffer&) = delete;
   GrowingBuffer& operator=(const GrowingBuffer&) = delete;
 
-  // Begins a message behind the |size| bytes of the container. Returns its
+  // Begins a message after the |size| bytes of the container. Returns its
   // first chunk; an invalid range if there is no memory.
   ContiguousMemoryRange Begin(size_t size, uint64_t written) {
     begin_ = size;

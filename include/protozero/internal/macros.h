@@ -1,7 +1,7 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
 // The macros of the library's own code. Every file that needs them includes
-// this one behind all others. The headers that users include undefine them at
+// this one after all others. The headers that users include undefine them at
 // their end, with undef_macros.h, so that users see no macro.
 // tools/check_headers checks that order. This file must be read again after the
 // macros are undefined, so its guard is one of the macros.
@@ -71,7 +71,7 @@ namespace PROTOZERO_NAMESPACE = ::protozero::PROTOZERO_ABI_NAMESPACE;
   __builtin_expect_with_probability(!!(x), 0, 0.9999)
 #endif
 #define PROTOZERO_ALWAYS_INLINE inline __attribute__((always_inline))
-// The place of this one is behind the parameters of a lambda.
+// The place of this one is after the parameters of a lambda.
 #define PROTOZERO_INLINE_LAMBDA __attribute__((always_inline))
 #define PROTOZERO_NOINLINE __attribute__((noinline))
 // True if the compiler knows |x|, which it tests after inlining.

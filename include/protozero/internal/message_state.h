@@ -52,7 +52,7 @@
 //
 // kCrossedChunk may be set in addition in every open state: all open messages
 // get it when the chunk is left, the leaf when the stream fails. A root message
-// loses it if it begins again behind raw bytes, before its first field.
+// loses it if it begins again after raw bytes, before its first field.
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN

@@ -22,7 +22,7 @@
 #include "protozero/internal/macros.h"
 
 // The steps that inline code and the library share. "message_inline.h" includes
-// this behind "message.h", which a header that "message.h" itself includes
+// this after "message.h", which a header that "message.h" itself includes
 // cannot do.
 
 namespace protozero {
@@ -67,8 +67,8 @@ struct MessageSteps {
     return HasFastRoom(message, message->write_ptr_);
   }
 
-  // Does the same as HasFastRoom() for a field of |size| bytes. Returns false
-  // for more than kMaxShortCopy.
+  // Returns whether there is fast room for a field of |size| bytes. Returns
+  // false for more than kMaxShortCopy.
   PROTOZERO_ALWAYS_INLINE static bool HasRoomForBytes(const Message* message,
                                                       const uint8_t* pos,
                                                       size_t size) {
@@ -83,8 +83,8 @@ struct MessageSteps {
                message->fast_limit_;
   }
 
-  // Does the same for a field that is not short. Returns false for more than
-  // kMaxLongCopy.
+  // Returns whether there is fast room for a field that is not short. Returns
+  // false for more than kMaxLongCopy.
   static bool HasRoomForLongBytes(const Message* message,
                                   const uint8_t* pos,
                                   size_t size) {
@@ -145,7 +145,7 @@ struct MessageSteps {
   // Sends all later setters to the slow path. Sealing a leaf uses this. The
   // setters of other messages take it already, because their cursor is lent.
   static void StopSetters(Message* message) { message->fast_limit_ = 0; }
-  // Does the same for a message that stays open after an error.
+  // Sends them there for a message that stays open after an error.
   static void StopAfterError(Message* message) {
     StopSetters(message);
     message->state_.flags |= State::kCrossedChunk;

@@ -144,7 +144,8 @@ PROTOZERO_ALWAYS_INLINE uint8_t* WriteLongVarIntUnsafe(uint64_t first_eight,
   return dst + 8 + has_ninth + tenth;
 }
 
-// Does the same. Never inlined, because it is rare and long.
+// Writes a varint that is not short. Never inlined, because it is rare and
+// long.
 PROTOZERO_NOINLINE inline uint8_t* WriteLongVarIntSlowPath(uint64_t value,
                                                            uint8_t* dst) {
   return WriteLongVarIntUnsafe(
@@ -163,7 +164,7 @@ PROTOZERO_ALWAYS_INLINE uint8_t* WriteVarIntUnsafe(T value, uint8_t* dst) {
   return WriteVarInt56Unsafe(bits, dst);
 }
 
-// Does the work of WriteVarInt56Unsafe(), |offset| bytes behind |pos|, for the
+// Does the work of WriteVarInt56Unsafe(), |offset| bytes after |pos|, for the
 // inline code of setters, which never runs where kInlineEncodingMask is zero. A
 // constant takes the portable code, which the compiler can evaluate, unlike the
 // instructions of bit_deposit.h.
@@ -270,7 +271,7 @@ PROTOZERO_ALWAYS_INLINE void StorePaddedGroups(uint64_t groups,
 }
 
 // Writes |bits| as a varint of exactly |width| bytes, padded with continuation
-// bytes whose groups are zero, in one or two stores; touches no byte behind
+// bytes whose groups are zero, in one or two stores; touches no byte after
 // them. Bits beyond the 7 * width-th are dropped.
 template <size_t width>
 PROTOZERO_ALWAYS_INLINE void WritePaddedVarInt(uint64_t bits, uint8_t* dst) {
@@ -278,7 +279,7 @@ PROTOZERO_ALWAYS_INLINE void WritePaddedVarInt(uint64_t bits, uint8_t* dst) {
   StorePaddedGroups<width>(SpreadSevenBitGroups(bits & kMask), bits, dst);
 }
 
-// Does the same. REQUIRES: kInlineEncodingMask is not zero.
+// Writes the padded varint in place. REQUIRES: kInlineEncodingMask is not zero.
 template <size_t width>
 PROTOZERO_ALWAYS_INLINE void WritePaddedVarIntInline(uint64_t bits,
                                                      uint8_t* dst) {
@@ -341,8 +342,7 @@ inline const uint8_t* ParseVarInt(const uint8_t* start,
   return start;
 }
 
-// Does the same as ParseVarInt(), without a bounds test per byte if ten bytes
-// remain. The result is the same in every case.
+// Parses as ParseVarInt(), without a bounds test per byte if ten bytes remain.
 inline const uint8_t* ParseVarIntUnrolled(const uint8_t* start,
                                           const uint8_t* end,
                                           uint64_t* out_value) {
@@ -362,7 +362,7 @@ inline const uint8_t* ParseVarIntUnrolled(const uint8_t* start,
   return start;
 }
 
-// Does the same as ParseVarInt(), but tests for the one-byte case inline first.
+// Parses as ParseVarInt(), but tests for the one-byte case inline first.
 // Costs a few more bytes of code per call, so it is for tags and lengths, which
 // are mostly short.
 PROTOZERO_ALWAYS_INLINE const uint8_t* ParseVarIntFast(const uint8_t* start,

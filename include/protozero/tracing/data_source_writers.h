@@ -100,7 +100,7 @@ class TraceContext {
   //
   //   context.DescribeExtensions(QueryPacket::DescriptorSet());
   //
-  // Several sets, one behind the other, are one set, too. REQUIRES: no packet
+  // Several sets, one after the other, are one set, too. REQUIRES: no packet
   // is open.
   void DescribeExtensions(ConstBytes descriptor_set) {
     const uint32_t clears =
@@ -168,8 +168,8 @@ class DataSourceWriters {
       TraceToSessions<Passed>(state, write);
   }
 
-  // Does the same without a call. For functions that are out of line
-  // themselves, and do little else.
+  // Traces without a call. For functions that are out of line themselves, and
+  // do little else.
   template <typename Write>
   PROTOZERO_ALWAYS_INLINE void TraceInline(Write&& write) {
     const uint32_t state = source_->state_.load(std::memory_order_relaxed);

@@ -171,7 +171,7 @@ class PacketReader {
   std::vector<Writer*> open_;
   size_t next_open_ = 0;
 
-  // The page where the search for chunks begins, behind the chunk that was
+  // The page where the search for chunks begins, after the chunk that was
   // freed last.
   size_t first_page_ = 0;
   // A count, because other writers may have chunks, even if the open ones keep

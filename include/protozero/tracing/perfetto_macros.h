@@ -201,7 +201,7 @@ inline constexpr bool kIsTimestamp =
     !std::is_same<std::remove_cv_t<T>, bool>::value;
 
 // Calls |emit| with the arguments in their order. Makes a Timestamp of a number
-// that is the first argument or stands behind a track.
+// that is the first argument or stands after a track.
 template <typename Emit>
 auto EmitOrdered(const Emit& emit) {
   return emit();
@@ -245,7 +245,7 @@ auto Emit(internal::TraceSite* site,
       args...);
 }
 
-// Does the same for events that end a slice.
+// Emits an event that ends a slice.
 template <typename Category, typename... Args>
 void EmitUnnamed(internal::TraceSite* site,
                  const Category& category,
@@ -257,7 +257,7 @@ void EmitUnnamed(internal::TraceSite* site,
       args...);
 }
 
-// Does the same for counters.
+// Emits a value of a counter.
 template <typename Category, typename TrackOrName, typename T>
 void EmitCounter(internal::TraceSite* site,
                  const Category& category,
@@ -327,8 +327,8 @@ using ::protozero::as_perfetto::Track;
     __VA_ARGS__                                                           \
   }
 
-// Record a slice until the end of the scope; the begin and the end of one; a
-// moment. They take the same arguments as PROTOZERO_TRACE_EVENT() and so on.
+// Record a slice until the end of the scope; the beginning and the end of one;
+// a moment. They take the same arguments as PROTOZERO_TRACE_EVENT() and so on.
 #define TRACE_EVENT(category, ...)                                          \
   PROTOZERO_INTERNAL_TRACE_SCOPED(::protozero::as_perfetto::Emit, category, \
                                   __VA_ARGS__)

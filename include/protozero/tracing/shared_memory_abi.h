@@ -53,7 +53,7 @@ PROTOZERO_ABI_BEGIN
 //
 // A packet that does not fit continues as the first fragment of the writer's
 // next chunk. The length kPacketSizeDropPacket says that the packet ends here
-// and is lost. The bytes behind the fragments have no meaning, except for what
+// and is lost. The bytes after the fragments have no meaning, except for what
 // a TraceWriter leaves there: see kNoPacketBegunSize.
 //
 // The life of a chunk; each arrow is a compare-and-swap of the whole word:
@@ -153,9 +153,9 @@ class SharedMemoryABI {
   static constexpr uint32_t kPacketSizeDropPacket = (1 << 28) - 1;
 
   // The count of a chunk that is being written includes a packet that may not
-  // have begun. If the writer has died, the second byte behind the complete
+  // have begun. If the writer has died, the second byte after the complete
   // fragments tells whether it had begun. A TraceWriter leaves two zeros there;
-  // the first field of a packet, behind a length of one byte, begins with a
+  // the first field of a packet, after a length of one byte, begins with a
   // tag, which is never 0.
   //
   //   complete fragments | 0 | 0 |        no packet has begun
@@ -211,7 +211,7 @@ class SharedMemoryABI {
     uint8_t* end() const { return begin_ + size_; }
     // Returns its size with the header.
     size_t size() const { return size_; }
-    // Return the memory behind the header.
+    // Return the memory after the header.
     uint8_t* payload_begin() const { return begin_ + sizeof(ChunkHeader); }
     size_t payload_size() const { return size_ - sizeof(ChunkHeader); }
     ChunkHeader* header() const {
@@ -245,7 +245,7 @@ class SharedMemoryABI {
       std::memory_order order = std::memory_order_acquire) const {
     return page_header(page_idx)->header_bitmap.load(order);
   }
-  // Returns the word behind it. REQUIRES: page_idx < num_pages().
+  // Returns the word after it. REQUIRES: page_idx < num_pages().
   std::atomic<uint32_t>& reserved_word(size_t page_idx) const {
     return page_header(page_idx)->reserved;
   }

@@ -264,7 +264,7 @@ class SharedMemoryArbiter {
   // Takes a free chunk of the page, and partitions it if need be.
   PROTOZERO_NOINLINE SharedMemoryABI::Chunk TryAcquireChunkOnPage(size_t page);
   // Returns whether the page where the next search begins has a free chunk, and
-  // takes none. If it has none, the next search begins at the page behind.
+  // takes none. If it has none, the next search begins at the next page.
   // Returns true in a ring, where only a search can tell.
   bool HasFreeChunkOnNextPage(WriterSlot* slot) const {
     const size_t page = slot->next_page.load(std::memory_order_relaxed);
@@ -338,7 +338,7 @@ class SharedMemoryArbiter {
   const std::unique_ptr<FinishedChunk[]> chunk_entries_;
 
   // The queue of finished chunks, newest first. A thread always takes the whole
-  // list, so the head cannot come back with another list behind it (the ABA
+  // list, so the head cannot come back with another list after it (the ABA
   // problem).
   alignas(64) std::atomic<uint32_t> finished_chunks_{kNoChunk};
   std::atomic<Patch*> finished_patches_{nullptr};
@@ -380,7 +380,7 @@ class SharedMemoryArbiter {
   static constexpr size_t kMaxBytesToMove = 128 * 1024;
   // The most bytes that cause a commit by default: little enough to stay in a
   // processor's cache, and for a ring buffer of 1 MB, whose writers have to
-  // begin anew before it has overwritten what they refer to.
+  // start over before it has overwritten what they refer to.
   static constexpr size_t kMaxDefaultBatch = 1024 * 1024;
   static constexpr size_t kMaxChunksToPatch = 64;
   static constexpr size_t kMaxPatches = 2 * PatchPool::kNumPatches;

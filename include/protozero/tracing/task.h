@@ -88,10 +88,10 @@ class Task {
   // is a name of its own, which is copied; the site's name is that of its rows
   // on threads. Tasks get numbers while no session records, too.
   static Task Spawn(TaskSite& site, std::string_view name = {}) noexcept;
-  // Does the same for a task that waits, at the same place, until it is woken:
-  // for an operation that has begun.
+  // Makes a task that waits, at the same place, until it is woken: for an
+  // operation that has begun.
   static Task SpawnWaiting(TaskSite& site, std::string_view name = {}) noexcept;
-  // Does the same as Spawn() for another parent; Task() for none.
+  // Makes a task, as Spawn(), of another parent; Task() for none.
   static Task SpawnFrom(Task parent,
                         TaskSite& site,
                         std::string_view name = {}) noexcept;

@@ -72,7 +72,7 @@ struct TraceConfig {
 
   // True if nobody reads packets before the session has stopped. Then a ring
   // buffer has the last packets in a form that can be read without those that
-  // it has overwritten: writers begin anew often enough, and packets that refer
+  // it has overwritten: writers start over often enough, and packets that refer
   // to overwritten ones are lost with them.
   bool is_read_at_end = false;
   // If not 0, the milliseconds before the end of the session that are wanted of

@@ -93,7 +93,7 @@ struct TraceWriterStats {
   uint64_t patches_succeeded = 0;
   uint64_t patches_failed = 0;
   // Places where something is missing between packets that were given out. The
-  // packet behind each place says so.
+  // packet after each place says so.
   uint64_t losses = 0;
 };
 

@@ -129,7 +129,7 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
   // Returns the id of the chunk that packets are written to. Changes with each
   // chunk.
   ChunkID chunk_id() const { return chunk_id_; }
-  // Returns whether the next packet begins behind the last one, in the same
+  // Returns whether the next packet begins after the last one, in the same
   // chunk. If not, it begins another chunk, or is lost. False after a loss.
   bool continues_chunk() const {
     return (state() == PacketState::kReady || IsNearEndWithRoom()) &&
@@ -151,7 +151,7 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
   uint32_t ring_quarter() const { return arbiter_->ring_quarter(); }
   // In a ring, keeps the chunks from |first| on, as long as this writer exists
   // and until the next call: other writers do not overwrite them if there are
-  // others. A data source that interns strings calls it behind packets that
+  // others. A data source that interns strings calls it after packets that
   // begin with SEQ_INCREMENTAL_STATE_CLEARED in the chunk |first|, so that the
   // last packets of an idle thread have all that they refer to.
   void KeepChunksFrom(ChunkID first) {
@@ -182,7 +182,7 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
     kNone,
     // The writer's thread is at work between packets.
     kBusy,
-    // The packet is whole in this chunk, behind a length of one byte. If it
+    // The packet is whole in this chunk, after a length of one byte. If it
     // grows too long, the length is widened, as the size of a nested message
     // is.
     kNarrow,
@@ -194,7 +194,7 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
   };
 
   // A chunk that the writer left in the middle of a packet and keeps for a
-  // while, because the missing sizes may become known. The chunks behind it
+  // while, because the missing sizes may become known. The chunks after it
   // wait, too.
   struct HeldChunk {
     ABI::Chunk chunk;
@@ -215,7 +215,7 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
 
   // The service has read the chunk's memory, so its cache lines are with
   // another processor. A store waits until this processor has the line; later
-  // stores wait behind it, until no more fit. So the writer prefetches lines
+  // stores wait after it, until no more fit. So the writer prefetches lines
   // this long before it needs them, to the chunk's end.
   static constexpr int kPrefetchDistance = 512;
   static constexpr int kCacheLineSize = 64;
@@ -245,7 +245,7 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
     }
     return BeginNextPacketHere();
   }
-  // Begins a packet behind the packet before. REQUIRES: kNarrow.
+  // Begins a packet after the last one. REQUIRES: kNarrow.
   Message* BeginNextPacketHere() {
     stream_.set_write_ptr(fragment_ + kNarrowHeaderSize);
     return BeginPacketHere();
@@ -264,9 +264,9 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
     }
     WritePacketOutOfLine<T>(values...);
   }
-  // Writes a packet behind the packet before, and leaves. Returns false, and
+  // Writes a packet after the last one, and leaves. Returns false, and
   // stays, if it may be too long for that. |writes_zeros| says that |values|
-  // write kNoPacketBegunSize zeros behind the packet. REQUIRES: entered from
+  // write kNoPacketBegunSize zeros after the packet. REQUIRES: entered from
   // kReady.
   template <bool writes_zeros, typename... Values>
   PROTOZERO_ALWAYS_INLINE bool TryEncodePacketHere(Values... values) {
@@ -331,8 +331,8 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
     ABI::WriteNoPacketBegun(end);
     return CountFinishedPacket(end, end);
   }
-  // Does the same for a packet that has kNoPacketBegunSize zeros behind it.
-  // Prefetches from |pos| on: the end, or the beginning of a short packet.
+  // Marks a packet that has kNoPacketBegunSize zeros after it. Prefetches from
+  // |pos| on: the end, or the beginning of a short packet.
   PacketState CountFinishedPacket(const uint8_t* pos, uint8_t* end) {
     fragment_ = end;
     // Counts the next packet, which says that this one is complete.
@@ -340,7 +340,7 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
         static_cast<uint16_t>(packets_.load(std::memory_order_relaxed) + 1);
     SetPackets(packets);
     if (PROTOZERO_LIKELY(end < prefetch_end_)) {
-      // The lines up to this distance behind the end of the packet before are
+      // The lines up to this distance after the end of the packet before are
       // on their way. So one or two lines are left to prefetch. Behind a long
       // packet there are more, and FinishPacketSlowPath() has prefetched them.
       internal::PrefetchForWriting<kPrefetchDistance - kCacheLineSize>(pos);
@@ -385,7 +385,7 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
   ABI::Chunk TryAcquireChunk();
   // Looks for a chunk as long as the policy allows.
   ABI::Chunk AcquireChunk();
-  // Begins |chunk|. Returns its memory behind |header_size| bytes for a length.
+  // Begins |chunk|. Returns its memory after |header_size| bytes for a length.
   ContiguousMemoryRange StartChunk(ABI::Chunk chunk,
                                    uint16_t flags,
                                    size_t header_size);
@@ -454,7 +454,7 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
   uint8_t* fragment_ = nullptr;
   // The place from which on no packet begins.
   uint8_t* last_begin_ = nullptr;
-  // The place from which on all of the chunk has been prefetched. Not behind
+  // The place from which on all of the chunk has been prefetched. Not after
   // |last_begin_|; null where PrefetchForWriting() may not be called.
   uint8_t* prefetch_end_ = nullptr;
   ABI::Chunk chunk_;

@@ -112,7 +112,7 @@ class TracingService {
     // not been committed. By default, it may not.
     ScrapingMode scraping_mode = ScrapingMode::kDefault;
     // True if the producer's writers report what they lose, and mark in a
-    // chunk, behind the complete packets, whether another one has begun, as
+    // chunk, after the complete packets, whether another one has begun, as
     // TraceWriter does. Otherwise the service counts some losses as unknown.
     // REQUIRES: if such writers are in this process, they write nothing any
     // more when the connection ends.

@@ -83,7 +83,7 @@ void SetTraceProcessName(std::string_view name);
 // before such events are traced; up to 32 times.
 void DescribeTraceExtensions(ConstBytes descriptor_set);
 
-// Does the same for a class that was generated with the option descriptors.
+// Describes those of a class that was generated with the option descriptors.
 //
 //   protozero::DescribeTraceExtensions<QueryEvent>();
 template <typename Extensions>
@@ -184,7 +184,7 @@ PROTOZERO_ABI_END
        ? ::protozero::internal::StaticText(text)     \
        : nullptr)
 // True if nothing of an event is evaluated: it has literals, and no argument
-// behind them. An argument may have a lambda, which C++17 does not allow in
+// after them. An argument may have a lambda, which C++17 does not allow in
 // decltype(), so the macro looks at the second argument's text.
 #define PROTOZERO_INTERNAL_STRINGIZE(...) #__VA_ARGS__
 #define PROTOZERO_INTERNAL_TEXT_OF_SECOND(first, second, ...) \

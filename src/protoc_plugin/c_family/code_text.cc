@@ -27,7 +27,7 @@ void CodeText::List(const std::string& before,
   for (const std::string& item : items) {
     const bool is_last = &item == &items.back();
     const std::string part = item + (is_last ? after : ", ");
-    // Counts no space behind the comma, because the item may be the last of its
+    // Counts no space after the comma, because the item may be the last of its
     // line.
     if (line.size() + item.size() + (is_last ? after.size() : 1) > kWidth) {
       Line(line.substr(0, line.find_last_not_of(' ') + 1));

@@ -14,7 +14,7 @@ namespace protozero::plugin {
 // are one row, or a few. Rows are in the order of their prefixes.
 struct MacroGroup {
   std::string_view prefix;
-  std::string_view endings;  // "INET INET6 ", each with a space behind it.
+  std::string_view endings;  // "INET INET6 ", each with a space after it.
 };
 
 // The macros that some header defines without arguments.

@@ -120,7 +120,7 @@ class Writer {
       code_.Line();
     }
 
-    // Included behind all other headers, which undefine the macros.
+    // Included after all other headers, which undefine the macros.
     if (uses_macros_) {
       code_.Line("#include \"protozero/internal/macros.h\"");
       code_.Line();

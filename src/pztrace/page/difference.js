@@ -7,7 +7,7 @@
 
 const difference = JSON.parse($("trace").textContent);
 
-// Returns the paths as nodes, each behind its parent. Node 0 contains all of them.
+// Returns the paths as nodes, each after its parent. Node 0 contains all of them.
 function treeOf(paths) {
   const parent = [-1, ...paths.map((path) => path.outer + 1)];
   const total = [0, ...paths.map((path) => path.weight)];

@@ -3,7 +3,7 @@
 // Draws the trace on a canvas that is as large as what is seen of it. The number of shapes
 // depends on the number of pixels and rows, not on that of events: what begins in the same
 // cell of two pixels and is narrower is one shape, and binary search finds what begins
-// behind it.
+// after it.
 
 "use strict";
 

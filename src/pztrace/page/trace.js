@@ -41,7 +41,7 @@ function sums(differences) {
 const COLUMNS = {duration: Float64Array, nested: Float64Array, open: Uint8Array,
                  text: Int32Array, args: Int32Array, flows: Int32Array};
 
-// Returns the columns of several lists of events behind each other, in the order of time.
+// Returns the columns of several lists of events after each other, in the order of time.
 function joined(lists) {
   const length = lists.reduce((sum, list) => sum + list.text.length, 0);
   const columns = {begin: new Float64Array(length)};

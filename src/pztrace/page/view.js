@@ -56,7 +56,7 @@ class View {
       }
       return this.trace.rows.filter((row) => matching.has(row));
     }
-    // Rows come behind those that they are part of.
+    // Rows come after those that they are part of.
     const hidden = new Set();
     return this.trace.rows.filter((row) => {
       if (row.parent && (hidden.has(row.parent) || row.parent.isCollapsed))

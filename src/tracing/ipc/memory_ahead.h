@@ -38,7 +38,7 @@ class MemoryAhead {
   // move through new memory, or if one has come: then it is to be called again
   // soon.
   bool Provide();
-  // Gives back free memory behind what writers have used since the call before
+  // Gives back free memory after what writers have used since the call before
   // the last one. To be called about once a second while writers write. Returns
   // true if there may be more later.
   bool GiveBack();

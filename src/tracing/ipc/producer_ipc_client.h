@@ -87,7 +87,7 @@ class ProducerIpcClient final
     std::lock_guard<std::mutex> lock(ClientLock());
     return InvokeLocked<T>(method, drop_reply, write);
   }
-  // Does the same. REQUIRES: ClientLock().
+  // Invokes the method. REQUIRES: ClientLock().
   template <typename T, typename Write>
   uint64_t InvokeLocked(ProducerMethod method, bool drop_reply, Write write) {
     using Invocation = tracing::pbzero::IPCFrame::InvokeMethod;

@@ -66,7 +66,7 @@ FlightPageStart ReadPageStart(const ABI& abi, size_t index) {
 }
 
 // Copies a page whose chunk a thread is writing to: the packets that are
-// finished. The bytes behind them may change meanwhile, and are left out.
+// finished. The bytes after them may change meanwhile, and are left out.
 void CopyPageInUse(const ABI& abi, size_t index, uint8_t* copy) {
   const ExpectedRaces expected_races;
   memset(copy, 0, abi.page_size());

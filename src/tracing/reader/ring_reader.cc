@@ -61,7 +61,7 @@ std::vector<RingReader::Chunk> RingReader::FindChunks() const {
   std::sort(chunks.begin(), chunks.end(), [](const Chunk& a, const Chunk& b) {
     return std::tie(a.writer_id, a.id) < std::tie(b.writer_id, b.id);
   });
-  // Ids may have wrapped around. Then the oldest one is behind a large gap.
+  // Ids may have wrapped around. Then the oldest one is after a large gap.
   for (auto begin = chunks.begin(); begin != chunks.end();) {
     const auto end = std::find_if(begin, chunks.end(), [&](const Chunk& chunk) {
       return chunk.writer_id != begin->writer_id;

@@ -20,8 +20,8 @@ namespace service {
 namespace {
 
 // The number of times that a producer is asked to clear incremental state while
-// a ring that is read at the end is filled once. This library's writers begin
-// anew by themselves, but what their process says once, such as extensions, has
+// a ring that is read at the end is filled once. This library's writers start
+// over by themselves, but what their process says once, such as extensions, has
 // to be in the ring, too. Those of Perfetto's SDK do nothing unless they are
 // asked. A producer that does not commit is not asked: it may be stopped.
 constexpr size_t kClearsPerRing = 8;

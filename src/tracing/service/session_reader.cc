@@ -65,7 +65,7 @@ bool SessionReader::ReadBatch(Session* session,
         return false;
       }
       if (*packet.sequence_id == 0) {
-        // Ids that began anew would be those of other writers.
+        // Ids that started over would be those of other writers.
         if (output.next_sequence_id == 0) {
           *packet.why_lost = LossReason::kNoWriterID;
           return false;

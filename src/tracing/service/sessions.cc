@@ -71,7 +71,7 @@ const char* Sessions::WhyInvalid(
   if (sessions_.size() >= TracingLimits::kMaxSessions)
     return "there are too many sessions";
   if (config.write_period_ms != 0 && consumer == nullptr)
-    return "there is nobody to write to";
+    return "there is no consumer to write to";
   if (config.buffers.empty())
     return "there is no buffer";
   if (config.buffers.size() > TracingLimits::kMaxBuffersPerSession)

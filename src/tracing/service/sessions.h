@@ -124,7 +124,7 @@ class Sessions final : private Flushes::Observer {
   // Returns the reason why the session cannot start. Null if it can.
   const char* WhyInvalid(const TraceConfig& config,
                          const TracingService::Consumer* consumer) const;
-  // Does a part of Start(). Throws std::bad_alloc, or returns false, if there
+  // Adds the session. Throws std::bad_alloc, or returns false, if there
   // is no memory. The session, if it was added, is to be closed then.
   bool Add(TracingSessionID id,
            const TraceConfig& config,
@@ -151,7 +151,7 @@ class Sessions final : private Flushes::Observer {
   // Begin and go on with a copy. If there is no memory, close it.
   void BeginCopy(TracingSessionID id, bool flush_succeeded);
   void ContinueCopy();
-  // Does a part of BeginCopy(). Throws std::bad_alloc, or returns false, if
+  // Copies the state of |source|. Throws std::bad_alloc, or returns false, if
   // there is no memory.
   bool CopyState(const Session& source, Session* session);
   // Ends a copy. Returns whether it is whole.

@@ -108,7 +108,7 @@ class TraceBuffer {
   // Packets of a writer that follow each other in a chunk. Each begins and ends
   // there, and nothing was lost before it.
   struct Run {
-    // The bytes behind |fragments| that can be read, so that a loop over short
+    // The bytes after |fragments| that can be read, so that a loop over short
     // packets needs fewer checks.
     static constexpr size_t kPadding = 80;
 
@@ -326,7 +326,7 @@ class TraceBuffer {
   // Drops chunks of a clone that it does not keep, from |next| on, until
   // |max_bytes| are reached. Returns true if there may be more.
   bool DropUnwanted(size_t max_bytes, SequenceList::iterator* next);
-  // Removes chunks of a writer that came behind one that is missing or not
+  // Removes chunks of a writer that came after one that is missing or not
   // complete. A writer that goes on while the scraper passes leaves such
   // chunks; in a clone, they belong to a later moment.
   void CutAtGap(Sequence* sequence);
@@ -364,7 +364,7 @@ class TraceBuffer {
   // Moves on to the end of the first chunk, whose rest is lost.
   ReadResult PassRestOfChunk(Sequence* sequence);
   enum class ReadAheadResult { kWhole, kTorn, kWaits };
-  // Assembles, in |packet_|, a packet that continues behind the first chunk,
+  // Assembles, in |packet_|, a packet that continues after the first chunk,
   // and moves on to its end. If the packet is torn, says why.
   ReadAheadResult ReadAhead(Sequence* sequence,
                             ConstBytes head,

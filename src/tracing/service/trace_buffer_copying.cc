@@ -112,7 +112,7 @@ void TraceBuffer::PlaceChunk(SequenceList::iterator sequence,
     sequence->next_position = sequence->last_position;
   }
   // Writers commit their chunks in order. A scraper passes one chunk after the
-  // other: it may see a chunk that was begun behind it, and miss the one before
+  // other: it may see a chunk that was begun after it, and miss the one before
   // that.
   sequence->has_begun |= !copy.is_scraped || copy.chunk_id == 0;
 

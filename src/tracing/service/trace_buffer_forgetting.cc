@@ -35,7 +35,7 @@ void TraceBuffer::ForgetBefore(uint64_t time_ms, Sequence* sequence) {
       chunks.begin(), chunks.end(),
       [&](const auto& entry) { return entry.second->time_ms >= time_ms; });
   if (first_to_keep != chunks.end()) {
-    // Its packets refer to what the writer said when it last began anew.
+    // Its packets refer to what the writer said when it last started over.
     const auto beginning = std::find_if(
         std::make_reverse_iterator(first_to_keep), chunks.rend(),
         [](const auto& entry) { return BeginsAnew(*entry.second); });

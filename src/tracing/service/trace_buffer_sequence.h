@@ -66,7 +66,7 @@ struct TraceBuffer::Arrival {
   // The bytes of its fragments, and the packets that begin in them.
   size_t size;
   uint64_t num_begun;
-  // The first chunk at |position| or behind it.
+  // The first chunk at |position| or after it.
   ChunkMap::iterator place;
 };
 
@@ -194,7 +194,7 @@ struct TraceBuffer::Sequence : SequenceState {
     kRefused,
   };
   // Returns the state of the chunk. |first| is the first chunk in the buffer at
-  // |position| or behind it.
+  // |position| or after it.
   ChunkState StateOf(uint64_t position, ChunkMap::const_iterator first) const {
     if (refused.Contains(position))
       return ChunkState::kRefused;
@@ -251,7 +251,7 @@ struct TraceBuffer::Sequence : SequenceState {
   // there when that began.
   SequenceList::iterator clone;
   // Positions in a clone that lacks early chunks: of the first chunk that is
-  // wanted, and of the last one before it that begins anew, 0 if there is none.
+  // wanted, and of the last one before it that starts over, 0 if there is none.
   uint64_t first_wanted = UINT64_MAX;
   uint64_t last_beginning = 0;
 };

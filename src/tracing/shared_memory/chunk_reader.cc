@@ -45,8 +45,8 @@ void CopyPayload(const ABI::Chunk& chunk, ChunkCopy* copy) {
   CopyBytes(chunk.payload_begin(), chunk.payload_size(), copy->payload.data());
 }
 
-// Copies one fragment after the other, because the writer may be writing behind
-// them. Sets |end| to the offset behind them.
+// Copies one fragment after the other, because the writer may be writing after
+// them. Sets |end| to the offset after them.
 bool CopyFragments(const ABI::Chunk& chunk, ChunkCopy* copy, size_t* end) {
   std::vector<uint8_t>& payload = copy->payload;
   payload.clear();
@@ -72,7 +72,7 @@ bool CopyFragments(const ABI::Chunk& chunk, ChunkCopy* copy, size_t* end) {
   return true;
 }
 
-// Returns whether a packet begins at |offset|, behind the complete packets.
+// Returns whether a packet begins at |offset|, after the complete packets.
 OpenPacket FindOpenPacket(const ABI::Chunk& chunk,
                           const ChunkCopy& copy,
                           size_t offset) {

@@ -51,12 +51,12 @@ struct ChunkCopy {
   bool continues_on_next = false;
   bool needs_patching = false;
   // If false, the writer was still writing: more packets will come, and it is
-  // unknown what comes behind them.
+  // unknown what comes after them.
   bool is_complete = false;
   // True if the chunk was not committed, so the scraper may have missed chunks
   // before it.
   bool is_scraped = false;
-  // For a chunk that is not complete: says whether a packet had begun behind
+  // For a chunk that is not complete: says whether a packet had begun after
   // the complete ones.
   OpenPacket open_packet = OpenPacket::kUnknown;
   // The time when it was copied, if the service needs that.

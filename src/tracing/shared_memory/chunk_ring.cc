@@ -99,7 +99,7 @@ ABI::Chunk TryTakePage(const ABI& abi,
     return ABI::Chunk();
   abi.TryPartitionPage(page, ABI::kPageDiv1);
   const ABI::Chunk chunk = abi.TryAcquireChunkForWriting(page, ABI::kPageDiv1);
-  // CopyLivePage() looks at the header again behind an acquire fence. If it has
+  // CopyLivePage() looks at the header again after an acquire fence. If it has
   // loaded bytes that the new writer stores from here on, it then sees that the
   // old packets are gone.
   std::atomic_thread_fence(std::memory_order_release);

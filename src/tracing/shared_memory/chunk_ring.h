@@ -73,7 +73,7 @@ class KeptChunks {
   KeptChunks& operator=(const KeptChunks&) = delete;
 
   // Keeps the writer's chunks from |first| on, and for half a round those that
-  // were kept before. Chunks behind the first kMaxKept are not kept: they are
+  // were kept before. Chunks after the first kMaxKept are not kept: they are
   // of a packet that is too long. |step| is RingState::next_step. REQUIRES: the
   // writer's thread calls it.
   void KeepFrom(WriterID writer_id, ChunkID first, uint64_t step);

@@ -42,7 +42,7 @@ struct TimedEvent {
   // The value of SequenceState::epoch.
   uint32_t epoch : 28;
   uint32_t kind : 3;
-  // True for an end behind its beginning in the file, but before it in time.
+  // True for an end after its beginning in the file, but before it in time.
   uint32_t is_early : 1;
 };
 static_assert(sizeof(TimedEvent) == 24, "many are kept");

@@ -19,7 +19,7 @@ namespace protozero {
 PROTOZERO_ABI_BEGIN
 namespace internal {
 
-// Names that are mostly different, stored one behind the other: two bytes of
+// Names that are mostly different, stored one after the other: two bytes of
 // length, then the name.
 class NameArena {
  public:

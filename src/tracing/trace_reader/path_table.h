@@ -19,7 +19,7 @@ namespace internal {
 // The number of a path; 0 is the path without any text.
 using PathId = uint32_t;
 
-// The different paths of slices, each as a text behind another path. The first
+// The different paths of slices, each as a text after another path. The first
 // |max_paths| of them have numbers of their own. Later ones are folded: those
 // within the same path share a number. So there are at most twice as many
 // numbers, and each path with a number of its own has it from its first slice

@@ -22,7 +22,7 @@ PROTOZERO_ABI_BEGIN
 namespace internal {
 
 // The state of a sequence: its interned texts, defaults and clocks, and its
-// last times. A writer, or a loss, makes it begin anew.
+// last times. A writer, or a loss, makes it start over.
 class SequenceState {
  public:
   static constexpr TrackIndex kNoTrack = UINT32_MAX;
@@ -78,7 +78,7 @@ class SequenceState {
   bool has_thread = false;
   int64_t reference_us = 0;
 
-  // Members that stay when the sequence begins anew.
+  // Members that stay when the sequence starts over.
   uint32_t epoch = 0;  // A number that changes with each loss.
   bool has_begun = false;
   bool has_gap = false;

@@ -31,7 +31,7 @@ class SequenceState;
 // interned, and the task that its thread runs.
 class TaskSequence {
  public:
-  // The most tasks and places that are kept of a sequence until it begins anew.
+  // The most tasks and places that are kept of a sequence until it starts over.
   // Steps with other tasks count as lost; other places are unknown.
   static constexpr size_t kMaxRuns = size_t{1} << 20;
   static constexpr size_t kMaxPlaces = size_t{1} << 16;

@@ -23,7 +23,7 @@ namespace {
 // error message, which is empty if there is no error.
 template <typename Function>
 std::string ReadPackets(int fd, Function read_packets) {
-  // After each read, the bytes behind the whole packets move to the front.
+  // After each read, the bytes after the whole packets move to the front.
   std::vector<uint8_t> buffer(size_t{1} << 18);
   size_t size = 0;
   for (;;) {

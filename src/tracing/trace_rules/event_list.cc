@@ -147,7 +147,7 @@ void EventList::Sort() {
     return static_cast<int32_t>(a.num_inside - b.num_inside) < 0;
   };
   const std::vector<size_t> added = SortInOrder(&events_, is_less);
-  // The slices behind still have their numbers, which are of no use anymore.
+  // The later slices still have their numbers, which are of no use anymore.
   const MaxTree maxima(added);
   for (size_t i = 0; i < events_.size(); ++i)
     events_[i].num_inside = CountInside(i, added, maxima);

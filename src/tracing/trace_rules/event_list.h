@@ -72,7 +72,7 @@ struct ListedEvent {
   uint64_t begin_ns;
   uint64_t duration_ns;
   uint32_t text;
-  // The number of events inside it. They stand behind it in the list. Until
+  // The number of events inside it. They stand after it in the list. Until
   // Sort(), the slice's number.
   uint32_t num_inside;
   uint32_t track;

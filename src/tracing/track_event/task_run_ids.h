@@ -111,7 +111,7 @@ struct ConstantEncoder<NewRun> {
   }
 
  private:
-  // Writes a field's tag, and returns the place behind its size.
+  // Writes a field's tag, and returns the place after its size.
   template <uint32_t kField>
   static uint8_t* Begin(uint8_t* pos) {
     constexpr auto kTag = proto_utils::internal::EncodeTag(

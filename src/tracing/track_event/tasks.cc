@@ -199,7 +199,7 @@ PROTOZERO_NOINLINE void WriteToAll(const Step& step, Fill fill) {
     tasks.running = step.next;
 }
 
-// Tries to write a step in place, behind |values|. |knows| says whether the
+// Tries to write a step in place, after |values|. |knows| says whether the
 // reader knows what |make| refers to. Returns false if it has to be written in
 // another way.
 template <typename Knows, typename Make, typename... Values>

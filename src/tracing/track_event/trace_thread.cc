@@ -216,7 +216,7 @@ void SetTraceThreadName(std::string_view name) {
   if (thread == nullptr)
     return;
   internal::CopyName(name, thread->name);
-  // Sequences that have written another name begin anew.
+  // Sequences that have written another name start over.
   thread->writers.Trace([](TraceContext& context) {
     auto* const sequence =
         static_cast<internal::TraceSequence*>(context.state());

@@ -358,7 +358,7 @@ ContiguousMemoryRange TraceWriter::StartChunk(ABI::Chunk chunk,
   fragment_ = chunk.payload_begin();
   ABI::WriteNoPacketBegun(fragment_);
   ABI::InitChunkForWriting(chunk, slot_->writer_id, chunk_id_, packets);
-  // In a ring, a short packet stays whole: a thread that idles behind it keeps
+  // In a ring, a short packet stays whole: a thread that idles after it keeps
   // this chunk, but perhaps not the one before.
   constexpr size_t kMinRoomInRing =
       kNarrowHeaderSize + proto_utils::kMaxOneByteMessageLength + kSpareBytes;

@@ -315,7 +315,7 @@ TEST_F(TaskStepReaderTest, ALossIsSaidOnce) {
   Begin(2);
   Switch(2, 100, 1);
   Lose(2);
-  Switch(2, 110, 2);  // Skipped: the sequence has not begun anew.
+  Switch(2, 110, 2);  // Skipped: the sequence has not started over.
   Lose(2);
   Begin(2);
   Switch(2, 120, 1);

@@ -234,7 +234,7 @@ TEST_F(TaskStepsTest, ASessionThatBeginsInTheMiddle) {
                    "run nothing, waits at more", "run a of long"}));
 }
 
-// A sequence that begins anew says again which task runs.
+// A sequence that starts over says again which task runs.
 TEST_F(TaskStepsTest, SequencesThatBeginAnewAreNotSeen) {
   std::string bytes;
   auto trace = Record(&bytes);

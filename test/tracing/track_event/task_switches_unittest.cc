@@ -161,7 +161,7 @@ TEST(TaskSwitchesTest, FirstSwitchIsOnePacketThatSaysTheTask) {
     names.push_back(site.name);
   }
   const ReadSwitches read = ReadAllSwitches(session.Finish());
-  // A sequence that begins anew repeats the task that is running.
+  // A sequence that starts over repeats the task that is running.
   size_t next = 0;
   for (size_t i = 0; i < read.tasks.size(); ++i) {
     if (next < kTasks && read.tasks[i] == tasks[next]) {

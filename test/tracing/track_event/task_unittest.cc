@@ -209,7 +209,7 @@ TEST_F(TaskTest, ASwitchIsOnePacketOfTenBytes) {
     // machine takes one byte more for the time.
     num_small += step.size <= 12 + 4;
   }
-  // A sequence that begins anew says again which task runs.
+  // A sequence that starts over says again which task runs.
   EXPECT_GE(num_switches, size_t{kSwitches});
   EXPECT_LT(num_switches, size_t{kSwitches} + 100);
   EXPECT_GT(num_small, num_switches - 300);

@@ -742,7 +742,7 @@ TEST(TrackEventTest, ARingBufferThatHasWrappedIsUnderstood) {
             std::vector<std::string>{"number=" + std::to_string(kEvents - 1)});
 }
 
-// The number of times that sequences begin anew in a ring of that size, which
+// The number of times that sequences start over in a ring of that size, which
 // gets a megabyte, with |num_idle| threads that have written once.
 int ClearsInRing(size_t buffer_size, int num_idle) {
   LocalTrace::Options options;

@@ -56,7 +56,7 @@ class SequenceKind {
   virtual ~SequenceKind() = default;
   // Forgets what the reader knows. Returns the sequence's default track.
   virtual uint64_t Begin(trace::InternedData* data, uint64_t thread_uuid) = 0;
-  // Writes what belongs to the beginning of the sequence, behind the packets
+  // Writes what belongs to the beginning of the sequence, after the packets
   // that describe process and thread. Loses one packet at most.
   virtual void WriteBeginning(TraceContext& context,
                               TraceSequence& sequence,
@@ -83,9 +83,9 @@ class TraceSequence final : public TraceContextState {
   PROTOZERO_COLD uint64_t Prepare(TraceContext& context,
                                   TraceClock* clock,
                                   uint64_t now);
-  // Returns the chunk with which the sequence begins anew.
+  // Returns the chunk with which the sequence starts over.
   ChunkID end_chunk() const { return first_chunk + max_chunks; }
-  // Returns whether a packet was lost since the sequence began anew.
+  // Returns whether a packet was lost since the sequence started over.
   bool HasLost(TraceContext& context) const {
     return context.writer().loss_generation() != loss_generation;
   }
@@ -98,14 +98,14 @@ class TraceSequence final : public TraceContextState {
   // Describes |track| and its parents, unless that has been done. Loses one
   // packet at most, and writes nothing once one is lost.
   void Describe(TraceContext& context, const Track& track);
-  // Does the same for a thread of this process.
+  // Describes the track of a thread of this process.
   void DescribeThread(TraceContext& context, int64_t tid);
   // Describes all tracks of an event by |describe|. Returns false if the event
   // is lost.
   template <typename Function>
   bool DescribeAll(TraceContext& context, uint64_t now, Function describe) {
     describe();
-    // If |describe| has begun a chunk, the sequence may have to begin anew.
+    // If |describe| has begun a chunk, the sequence may have to start over.
     if (HasLost(context) ||
         (!IsReady(context) && Prepare(context, nullptr, now) == 0)) {
       return false;
@@ -126,17 +126,17 @@ class TraceSequence final : public TraceContextState {
   std::shared_ptr<std::atomic<uint64_t>> described_extensions;
   bool filters_args = false;
   bool filters_dynamic_names = false;
-  // The number of chunks after which the sequence begins anew: a ring buffer
+  // The number of chunks after which the sequence starts over: a ring buffer
   // forgets the chunks with the descriptions. See
   // TraceContext::MaxChunksOfSequence().
   ChunkID max_chunks = TraceContext::kMaxChunksOfSequence;
   ChunkID first_chunk = 0;
-  // The value of TraceWriter::loss_generation() when it began anew.
+  // The value of TraceWriter::loss_generation() when it started over.
   uint32_t loss_generation = 0;
   // An event reads this line and, in a program of more than 448 sites, another
   // one of |sites|.
   alignas(64) uint64_t last_ns = 0;
-  // The ids that were written since it began anew.
+  // The ids that were written since it started over.
   IdSet sites;
   IdSet categories;
   IdSet names;
@@ -175,7 +175,7 @@ class OpenSlices {
     // The sessions that have its beginning, or-ed with kInDoubt.
     SessionMask sessions;
   };
-  // The flag of a slice that the reader may not know, or behind which it may
+  // The flag of a slice that the reader may not know, or after which it may
   // not know others. Bit 31 belongs to no session.
   static constexpr SessionMask kInDoubt = uint32_t{1} << 31;
 

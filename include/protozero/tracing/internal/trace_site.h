@@ -74,9 +74,9 @@ struct TraceSite {
     return PROTOZERO_UNLIKELY(mask != 0) &&
            (PROTOZERO_LIKELY((mask & kNewSite) == 0) || Register() != 0);
   }
-  // Does the same without registering: returns true the first time, too. For an
-  // event that has nothing to evaluate: Sessions() finds out later, without
-  // code at the call site.
+  // Returns whether it is on, without registering, or reached for the first
+  // time. For an event that has nothing to evaluate: Sessions() finds out
+  // later, without code at the call site.
   PROTOZERO_ALWAYS_INLINE bool MayBeOn() {
     return enabled.load(std::memory_order_relaxed) != 0;
   }
@@ -136,7 +136,7 @@ struct TraceSiteOf {
 namespace internal {
 
 // The time since the event before, in nanoseconds, as the last field of a
-// packet. It has at least two zeros behind it.
+// packet. It has at least two zeros after it.
 struct EventTime {
   // The largest time whose varint leaves two of eight bytes: 73 minutes.
   static constexpr uint64_t kMaxDelta = (uint64_t{1} << 42) - 1;

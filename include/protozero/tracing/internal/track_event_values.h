@@ -246,7 +246,7 @@ PROTOZERO_ALWAYS_INLINE auto PassArg(T& arg) {
 }
 
 // Moves the first of |left| arguments, in the form in which it is passed on,
-// behind the others, until there is none left.
+// after the others, until there is none left.
 template <size_t left>
 struct ArgsPasser {
   template <typename Texts, typename First, typename... Rest>

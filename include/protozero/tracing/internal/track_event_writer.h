@@ -336,7 +336,7 @@ ForEachSequenceOf(TraceThread* thread,
     reached |= sequence->session;
     if (PROTOZERO_UNLIKELY(!sequence->IsReady(context))) {
       // While nothing can be written, the thread tries nothing else, and
-      // does not read the clock. The sequence begins anew when there is
+      // does not read the clock. The sequence starts over when there is
       // memory.
       if (context.writer().LoseNextPacketIfExhausted())
         return;
@@ -352,7 +352,7 @@ ForEachSequenceOf(TraceThread* thread,
   return reached;
 }
 
-// Does the same for the calling thread's sequences of events.
+// Calls |function| for the calling thread's sequences of events.
 template <typename Function>
 PROTOZERO_ALWAYS_INLINE SessionMask ForEachSequence(SessionMask sessions,
                                                     std::string_view category,
@@ -394,7 +394,7 @@ PROTOZERO_ALWAYS_INLINE void WriteToSessions(OnWritten on_written,
   on_written(t_trace_thread, event);
 }
 
-// Does the same for an event on the thread's own track.
+// Writes an event on the thread's own track.
 template <typename Texts, typename... Args>
 PROTOZERO_ALWAYS_INLINE SliceToken WriteOnThread(TraceSite* site,
                                                  const Texts& texts,
@@ -450,7 +450,7 @@ PROTOZERO_NOINLINE auto EmitEvent(TraceSite* site, Texts texts, Args... args) {
 #pragma GCC diagnostic pop
 #endif
 
-// Does the same for most events. Keys and values are not pairs here, because
+// Writes most events. Keys and values are not pairs here, because
 // only numbers and pointers are passed in registers wherever they stand.
 template <typename T>
 struct KeyOfValue {
