@@ -21,8 +21,8 @@
 #include "protozero/tracing/shared_memory.h"
 #include "protozero/tracing/shared_memory_abi.h"
 #include "protozero/tracing/tracing_service.h"
-#include "src/pztrace/trace_drain.h"
-#include "src/pztrace/trace_output.h"
+#include "src/pztrace/record/trace_drain.h"
+#include "src/pztrace/trace_file/trace_output.h"
 
 namespace protozero {
 namespace bench {

@@ -14,8 +14,8 @@
 
 #include "protozero/const_bytes.h"
 #include "protozero/proto_decoder.h"
-#include "src/pztrace/json_text.h"
-#include "src/pztrace/timeline_reader.h"
+#include "src/pztrace/events/json_text.h"
+#include "src/pztrace/events/timeline_reader.h"
 #include "test/fuzz/check.h"
 
 namespace {

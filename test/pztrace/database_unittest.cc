@@ -1,6 +1,6 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#include "src/pztrace/database.h"
+#include "src/pztrace/tables/database.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#include "src/pztrace/loss_warning.h"
+#include "src/pztrace/record/loss_warning.h"
 
 #include <string>
 

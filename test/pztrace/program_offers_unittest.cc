@@ -1,6 +1,6 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#include "src/pztrace/program_offers.h"
+#include "src/pztrace/record/program_offers.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -136,7 +136,7 @@ class PztraceTest(unittest.TestCase):
     with open(config, 'wb') as file:
       subprocess.run([str(PROTOC), '-I', str(ROOT),
                       '--encode=pztrace.TraceConfig',
-                      'src/pztrace/record_config.proto'], cwd=ROOT,
+                      'src/pztrace/record/record_config.proto'], cwd=ROOT,
                      input=text.encode(), stdout=file, check=True)
     return config
 

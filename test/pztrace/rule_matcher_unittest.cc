@@ -1,6 +1,6 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#include "src/pztrace/rule_matcher.h"
+#include "src/pztrace/record/rule_matcher.h"
 
 #include <stdint.h>
 #include <unistd.h>
@@ -16,7 +16,7 @@
 #include "protozero/tracing/local_trace.h"
 #include "protozero/tracing/task.h"
 #include "protozero/tracing/trace.h"
-#include "src/pztrace/recording_rule.h"
+#include "src/pztrace/record/recording_rule.h"
 
 namespace {
 

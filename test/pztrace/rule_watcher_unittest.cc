@@ -3,7 +3,7 @@
 // Tests which matches of rules get a file, and when. The session is in this
 // process, and its time is the test's.
 
-#include "src/pztrace/rule_watcher.h"
+#include "src/pztrace/record/rule_watcher.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -16,7 +16,7 @@
 #include "protozero/tracing/trace_writer.h"
 #include "protozero/tracing/tracing_service.h"
 #include "protozero/tracing/track_event.h"
-#include "src/pztrace/recording_rule.h"
+#include "src/pztrace/record/recording_rule.h"
 #include "test/tracing/test_producer.h"
 
 namespace {

@@ -1,6 +1,6 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#include "src/pztrace/run_comparison.h"
+#include "src/pztrace/compare/run_comparison.h"
 
 #include <math.h>
 #include <stddef.h>

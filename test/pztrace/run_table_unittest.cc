@@ -1,6 +1,6 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#include "src/pztrace/run_table.h"
+#include "src/pztrace/compare/run_table.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -16,8 +16,8 @@
 #include "gtest/gtest.h"
 #include "protozero/scattered_heap_buffer.h"
 #include "protozero/tracing/trace.h"
-#include "src/pztrace/run_sums.h"
-#include "src/pztrace/timeline_reader.h"
+#include "src/pztrace/compare/run_sums.h"
+#include "src/pztrace/events/timeline_reader.h"
 
 namespace {
 

@@ -2,7 +2,7 @@
 
 // Tests the questions to a recorder, and which recorders there are.
 
-#include "src/pztrace/session_stats.h"
+#include "src/pztrace/record/session_stats.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -17,8 +17,8 @@
 
 #include <gtest/gtest.h>
 
-#include "src/pztrace/runtime_folder.h"
-#include "src/pztrace/socket_server.h"
+#include "src/pztrace/record/runtime_folder.h"
+#include "src/pztrace/record/socket_server.h"
 #include "src/tracing/ipc/unix_socket.h"
 
 namespace pztrace {

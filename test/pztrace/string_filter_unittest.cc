@@ -1,6 +1,6 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#include "src/pztrace/string_filter.h"
+#include "src/pztrace/trace_file/string_filter.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -17,7 +17,7 @@
 #include "protozero/tracing/trace.h"
 #include "src/pbz/extended_schema.h"
 #include "src/pbz/schema.h"
-#include "src/pztrace/keyed_hash.h"
+#include "src/pztrace/trace_file/keyed_hash.h"
 
 namespace {
 

@@ -1,6 +1,6 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#include "src/pztrace/task_timeline.h"
+#include "src/pztrace/tasks/task_timeline.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "src/pztrace/request_path.h"
-#include "src/pztrace/task_summary.h"
+#include "src/pztrace/tasks/request_path.h"
+#include "src/pztrace/tasks/task_summary.h"
 
 namespace pztrace {
 namespace {

@@ -1,6 +1,6 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#include "src/pztrace/trace_cutter.h"
+#include "src/pztrace/edit/trace_cutter.h"
 
 #include <stdint.h>
 

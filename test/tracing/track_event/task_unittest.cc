@@ -25,7 +25,7 @@
 #include "protozero/proto_utils.h"
 #include "protozero/tracing/local_trace.h"
 #include "protozero/tracing/trace_parent.h"
-#include "src/pztrace/timeline_reader.h"
+#include "src/pztrace/events/timeline_reader.h"
 #include "test/testing/allocation_monitor.h"
 #include "test/tracing/track_event/trace_reader.h"
 

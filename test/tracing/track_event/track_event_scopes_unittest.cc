@@ -26,7 +26,7 @@
 #include "protozero/tracing/local_trace.h"
 #include "protozero/tracing/trace.h"
 #include "protozero/tracing/track_event.h"
-#include "src/pztrace/timeline_reader.h"
+#include "src/pztrace/events/timeline_reader.h"
 
 namespace {
 

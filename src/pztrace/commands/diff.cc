@@ -1,0 +1,273 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+// pztrace diff.
+
+#include <stdio.h>
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "src/program/command_line.h"
+#include "src/program/io.h"
+#include "src/pztrace/commands.h"
+#include "src/pztrace/compare/change_texts.h"
+#include "src/pztrace/compare/run_sums.h"
+#include "src/pztrace/compare/run_table.h"
+#include "src/pztrace/events/timeline_file.h"
+#include "src/pztrace/events/timeline_reader.h"
+#include "src/pztrace/page/difference_page.h"
+#include "src/pztrace/program_name.h"
+#include "src/pztrace/tables/run_rows.h"
+#include "src/pztrace/trace_file/shown_name.h"
+
+namespace pztrace {
+
+namespace {
+
+using program::kFailure;
+using program::kSuccess;
+using table::RowWriter;
+
+// The paths of a run that are told apart, so that memory has a limit.
+constexpr uint32_t kMaxPaths = 100000;
+// The limit of a path on a terminal.
+constexpr size_t kMaxShownPathBytes = 240;
+
+constexpr char kRed[] = "\033[31m";
+constexpr char kGreen[] = "\033[32m";
+constexpr char kReset[] = "\033[0m";
+
+// Prints the numbers of a row, and its changes.
+class ChangePrinter {
+ public:
+  ChangePrinter(const RunTable& table, bool use_color, RunComparer* comparer)
+      : table_(table), use_color_(use_color), comparer_(comparer) {}
+
+  void PrintList(const char* heading,
+                 const std::vector<ComparedRow>& rows,
+                 size_t limit) const {
+    printf("%-9s %10s %10s %11s %9s  %s\n", heading, "before", "after",
+           "difference", "", "95 % interval");
+    const size_t num_shown = std::min(rows.size(), limit);
+    for (size_t i = 0; i < num_shown; ++i)
+      PrintRow(rows[i]);
+    if (rows.size() > num_shown)
+      printf("  and %zu more\n", rows.size() - num_shown);
+    printf("\n");
+  }
+
+ private:
+  void PrintRow(const ComparedRow& row) const {
+    const std::string& category = table_.category(row);
+    std::string name =
+        row.path ? Escaped(table_.PathText(*row.path, kMaxShownPathBytes))
+                 : ShownName(table_.name(row));
+    if (name.empty())
+      name = "(no name)";
+    printf("%s %s", row.stands_out ? "*" : " ", name.c_str());
+    if (!category.empty())
+      printf(" (%s)", ShownName(category).c_str());
+    if (!row.was_there)
+      printf(": new");
+    else if (!row.is_there)
+      printf(": vanished");
+    printf("\n");
+    const RunChanges changes = table_.ChangesOf(row, comparer_);
+    for (size_t i = 0; i < kNumRunColumns; ++i) {
+      if (changes[i])
+        PrintChange(static_cast<RunColumn>(i), *changes[i]);
+    }
+  }
+
+  void PrintChange(RunColumn column, const Change& change) const {
+    const char* color = "";
+    if (use_color_ && change.interval && change.interval->excludes(0))
+      color = change.interval->low > 0 ? kRed : kGreen;
+    const ChangeTexts texts = TextsOf(column, change);
+    printf("%s    %-5s %10s %10s %11s %9s%s%s%s\n", color,
+           kRunColumnNames[static_cast<size_t>(column)], texts.before.c_str(),
+           texts.after.c_str(), texts.difference.c_str(), texts.percent.c_str(),
+           texts.interval.empty() ? "" : "  ", texts.interval.c_str(),
+           *color != '\0' ? kReset : "");
+  }
+
+  const RunTable& table_;
+  const bool use_color_;
+  RunComparer* const comparer_;
+};
+
+// The lines that say what the traces lack.
+class RunNotes {
+ public:
+  void Add(const std::string& file, const TimelineReader& reader) {
+    files_.emplace_back(program::DisplayName(file), std::vector<std::string>());
+    AddNotes(reader, /*is_damaged=*/false, "", &files_.back().second);
+  }
+
+  // Returns the lines. Those that all files have are there once, so that others
+  // are seen.
+  std::vector<std::string> Lines() const {
+    const auto all_have = [this](const std::string& line) {
+      return std::all_of(files_.begin(), files_.end(), [&](const auto& file) {
+        return std::find(file.second.begin(), file.second.end(), line) !=
+               file.second.end();
+      });
+    };
+    std::vector<std::string> lines;
+    for (const auto& file : files_) {
+      for (const std::string& line : file.second) {
+        if (!all_have(line))
+          lines.push_back(file.first + ": " + line);
+        else if (&file == &files_.front())
+          lines.push_back(line);
+      }
+    }
+    return lines;
+  }
+
+ private:
+  std::vector<std::pair<std::string, std::vector<std::string>>> files_;
+};
+
+// Adds the run. Returns false, and has printed why, if it could not be read
+// whole.
+bool AddRun(const std::string& file,
+            RunTable::Side side,
+            TraceInput* input,
+            RunTable* table,
+            RunNotes* notes) {
+  RunSums sums(kMaxPaths);
+  TimelineReader::Callbacks callbacks;
+  callbacks.max_paths = kMaxPaths;
+  callbacks.on_slice = [&sums](const Slice& slice) { sums.Add(slice); };
+  callbacks.on_unfinished = [&sums](const Slice& slice) {
+    sums.AddUnfinished(slice);
+  };
+  TimelineReader reader(std::move(callbacks));
+  if (!ReadTimeline(file, input, &reader)) {
+    program::PrintError(kProgram, "%s: left out: it has only a part of its run",
+                        program::DisplayName(file));
+    return false;
+  }
+  table->AddRun(side, reader, sums);
+  notes->Add(file, reader);
+  return true;
+}
+
+// Returns the number of what was compared.
+std::string SummaryOf(const RunTable& table,
+                      size_t num_names,
+                      size_t num_paths) {
+  return CountOf(table.num_runs(RunTable::kBefore), "run") + " before and " +
+         std::to_string(table.num_runs(RunTable::kAfter)) +
+         " after: " + CountOf(num_names, "name") + ", " +
+         CountOf(num_paths, "path");
+}
+
+// Returns the line that says why there are no intervals. It is empty if there
+// are.
+std::string ProblemOf(const RunTable& table, RunComparer* comparer) {
+  if (comparer->HasInterval(table.num_runs(RunTable::kBefore),
+                            table.num_runs(RunTable::kAfter))) {
+    return "";
+  }
+  return "no intervals: so few runs do not say how much runs differ without a "
+         "change; " +
+         std::to_string(comparer->MinRuns()) + " of each side do";
+}
+
+}  // namespace
+
+int DiffMain(int argc, char** argv) {
+  std::vector<std::string> files;
+  uint32_t limit = 10;
+  std::string format;
+  bool makes_page = false;
+  const program::Command command = {
+      "pztrace diff",
+      "[options] BEFORE AFTER [BEFORE AFTER ...]",
+      R"(Prints how the slices of runs after a change differ from those before it, by
+name and by path, those first whose own time has changed most.
+)",
+      {{"FILE", "traces, of a run each, before and after the change in turn",
+        &files},
+       {"--limit N", "rows of each list to print, default: 10", &limit},
+       {table::kFormatOption, table::kFormatHelp, &format},
+       {"--html", "prints a page with a flame graph of the difference",
+        &makes_page}},
+      R"(Differences are medians. An interval is of its own row: of 100 without a change,
+95 or more have 0 in theirs. * stands out among all rows of its list. p50 and
+p99 are right to 6 %.
+)"};
+  if (const auto exit_code = program::Parse(command, argc, argv))
+    return *exit_code;
+  if (files.size() % 2 != 0)
+    return WrongUsage(command, "there is no AFTER for the last BEFORE");
+  if (makes_page && !format.empty())
+    return WrongUsage(command, "--html and --format exclude each other");
+  table::TableOptions options;
+  if (!format.empty()) {
+    std::string why;
+    const auto known = table::FormatOf(format, &why);
+    if (!known)
+      return WrongUsage(command, why);
+    options.format = *known;
+  }
+
+  RunTable table;
+  RunNotes notes;
+  bool ok = true;
+  for (size_t i = 0; i < files.size(); ++i) {
+    TraceInput input;
+    ok = input.Open(files[i], "diff") &&
+         AddRun(files[i], i % 2 == 0 ? RunTable::kBefore : RunTable::kAfter,
+                &input, &table, &notes) &&
+         ok;
+  }
+  if (table.num_runs(RunTable::kBefore) == 0 ||
+      table.num_runs(RunTable::kAfter) == 0) {
+    return kFailure;
+  }
+  const uint64_t num_folded = table.FoldUnknownPaths();
+  RunComparer comparer;
+  const std::vector<ComparedRow> names = table.CompareNames(&comparer);
+  const std::vector<ComparedRow> paths = table.ComparePaths(&comparer);
+  const std::string summary = SummaryOf(table, names.size(), paths.size());
+  std::vector<std::string> lines = notes.Lines();
+  if (num_folded != 0) {
+    lines.insert(lines.begin(),
+                 CountOf(num_folded, "slice") +
+                     " of folded paths are in (other): a run has more than " +
+                     CountOf(kMaxPaths, "path"));
+  }
+  const std::string problem = ProblemOf(table, &comparer);
+  if (!problem.empty())
+    lines.insert(lines.begin(), problem);
+  if (makes_page) {
+    const std::string page =
+        MakeDifferencePage(table, paths, summary, lines, &comparer);
+    fwrite(page.data(), 1, page.size(), stdout);
+  } else if (!format.empty()) {
+    const auto rows = RowWriter::Create(stdout, options, ComparedColumns());
+    WriteComparedRows(table, names, &comparer, rows.get());
+    WriteComparedRows(table, paths, &comparer, rows.get());
+    // The lines are no part of a table.
+    for (const std::string& line : lines)
+      fprintf(stderr, "%s\n", line.c_str());
+  } else {
+    const ChangePrinter printer(table, *program::UseColor("auto"), &comparer);
+    printer.PrintList("by name", names, limit);
+    // Otherwise, the paths are the names.
+    if (table.has_nesting())
+      printer.PrintList("by path", paths, limit);
+    lines.insert(lines.begin(), summary);
+    for (const std::string& line : lines)
+      printf("%s\n", line.c_str());
+  }
+  return program::FlushStandardOutput(kProgram) && ok ? kSuccess : kFailure;
+}
+
+}  // namespace pztrace

@@ -1,0 +1,156 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+// pztrace top.
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "src/program/command_line.h"
+#include "src/program/io.h"
+#include "src/pztrace/commands.h"
+#include "src/pztrace/compare/slice_sums.h"
+#include "src/pztrace/events/timeline_file.h"
+#include "src/pztrace/events/timeline_reader.h"
+#include "src/pztrace/program_name.h"
+#include "src/pztrace/trace_file/shown_name.h"
+#include "src/tracing/track_event/category_rules.h"
+
+namespace pztrace {
+
+namespace {
+
+using program::kFailure;
+using program::kSuccess;
+using protozero::internal::CategoryRules;
+
+// A category and a name.
+using EventKey = std::pair<std::string, std::string>;
+
+constexpr struct {
+  const char* name;
+  uint64_t (*value)(const SliceSums& row);
+} kColumns[] = {
+    {"total", [](const SliceSums& row) { return row.total; }},
+    {"self", [](const SliceSums& row) { return row.self; }},
+    {"mean", [](const SliceSums& row) { return row.mean(); }},
+    {"p99", [](const SliceSums& row) { return row.p99(); }},
+    {"max", [](const SliceSums& row) { return row.max; }},
+};
+
+void Print(const std::map<EventKey, SliceSums>& all,
+           size_t sort_column,
+           size_t limit) {
+  const auto value = kColumns[sort_column].value;
+  std::vector<const std::pair<const EventKey, SliceSums>*> rows;
+  for (const auto& entry : all)
+    rows.push_back(&entry);
+  std::stable_sort(rows.begin(), rows.end(), [value](auto* a, auto* b) {
+    return value(a->second) > value(b->second);
+  });
+  rows.resize(std::min(rows.size(), limit));
+  printf("%10s", "count");
+  for (const auto& column : kColumns)
+    printf(" %10s", column.name);
+  printf("  name (category)\n");
+  for (const auto* entry : rows) {
+    const auto& [category, name] = entry->first;
+    const SliceSums& row = entry->second;
+    printf("%10" PRIu64, row.count);
+    for (const auto& column : kColumns)
+      printf(" %10s", DurationText(column.value(row)).c_str());
+    printf("  %s", name.empty() ? "(no name)" : ShownName(name).c_str());
+    if (!category.empty())
+      printf(" (%s)", ShownName(category).c_str());
+    printf("\n");
+  }
+}
+
+}  // namespace
+
+int TopMain(int argc, char** argv) {
+  std::vector<std::string> files;
+  std::string sort = "total";
+  std::string categories;
+  uint32_t limit = 20;
+  const program::Command command = {
+      "pztrace top",
+      "[options] FILE...",
+      "Prints which slices of traces took the most time, by their names.\n",
+      {{"FILE", "traces; - is the standard input", &files},
+       {"--sort COLUMN", "total (the default), self, mean, p99 or max", &sort},
+       {"--limit N", "rows to print, default: 20", &limit},
+       {"--categories LIST",
+        "slices of these categories only: a comma between, * at the end for "
+        "any, - in front for all but these",
+        &categories}},
+      R"(self is without the slices within, of the same track. p99 is right to 6 %.
+)"};
+  if (const auto exit_code = program::Parse(command, argc, argv))
+    return *exit_code;
+  size_t sort_column = 0;
+  while (sort_column < std::size(kColumns) &&
+         kColumns[sort_column].name != sort) {
+    ++sort_column;
+  }
+  if (sort_column == std::size(kColumns))
+    return WrongUsage(command, "--sort is total, self, mean, p99 or max");
+
+  const CategoryRules rules(
+      categories.empty() ? std::string()
+                         : protozero::internal::EncodeCategories(categories));
+  std::map<EventKey, SliceSums> rows;
+  uint64_t num_slices = 0;
+  std::vector<std::string> notes;
+  bool ok = true;
+  bool has_trace = false;
+  for (const std::string& file : files)
+    program::NoteInput(file);
+  for (const std::string& file : files) {
+    TraceInput input;
+    if (!input.Open(file, "top")) {
+      ok = false;
+      continue;
+    }
+    has_trace = true;
+    // The index is the number of the text in this file.
+    std::vector<SliceSums*> rows_of_file;
+    const auto add_slice = [&](const Slice& slice) {
+      if (!categories.empty() && !rules.Wants(slice.text->category, ""))
+        return;
+      if (slice.text_id >= rows_of_file.size())
+        rows_of_file.resize(slice.text_id + size_t{1});
+      SliceSums*& row = rows_of_file[slice.text_id];
+      if (row == nullptr)
+        row = &rows[{slice.text->category, slice.text->name}];
+      ++num_slices;
+      row->Add(slice);
+    };
+    TimelineReader reader({add_slice, {}, {}, false});
+    const bool is_whole = ReadTimeline(file, &input, &reader);
+    ok = is_whole && ok;
+    AddNotes(
+        reader, !is_whole,
+        files.size() > 1 ? std::string(program::DisplayName(file)) + ": " : "",
+        &notes);
+  }
+  if (!has_trace)
+    return kFailure;
+  Print(rows, sort_column, limit);
+  printf("%s of %s\n", CountOf(num_slices, "slice").c_str(),
+         CountOf(rows.size(), "name").c_str());
+  for (const std::string& note : notes)
+    printf("%s\n", note.c_str());
+  if (!program::FlushStandardOutput(kProgram))
+    ok = false;
+  return ok ? kSuccess : kFailure;
+}
+
+}  // namespace pztrace

@@ -1,0 +1,252 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include "src/pztrace/record/producer_problems.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "protozero/tracing/trace.h"
+#include "src/program/io.h"
+#include "src/pztrace/program_name.h"
+#include "src/pztrace/trace_file/completeness.h"
+#include "src/pztrace/trace_file/shown_name.h"
+#include "src/tracing/shared_memory/out_of_memory.h"
+
+namespace pztrace {
+
+namespace {
+
+using program::PrintError;
+using protozero::TraceConfig;
+using protozero::TraceStats;
+
+namespace trace = protozero::trace;
+
+// The limit of categories. Producers may name any number of them.
+constexpr size_t kMaxCategories = 64;
+
+// The limit of programs that a line is printed for, as any can say that.
+constexpr size_t kMaxOtherClocks = 16;
+
+using Names = std::vector<std::string>;
+
+bool Contains(const Names& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+std::string ListOf(const Names& names) {
+  std::string list;
+  for (const std::string& name : names)
+    list += (list.empty() ? "'" : ", '") + ShownName(name) + "'";
+  return list;
+}
+
+// Returns a list such as "server (12), client (13)".
+std::string ListOf(const TraceStats::SilentProducers& programs) {
+  std::string list;
+  for (const auto& [name, pid] : programs.named) {
+    list += (list.empty() ? "" : ", ") + ShownName(name) + " (" +
+            std::to_string(pid) + ")";
+  }
+  return list + (programs.number > programs.named.size() ? ", ..." : "");
+}
+
+// Returns whether the session wants the data source of some producers only.
+bool HasSelection(const TraceConfig::DataSource& source) {
+  return !source.producer_name_filter.empty() ||
+         !source.producer_name_patterns.empty() ||
+         !source.producer_pids.empty();
+}
+
+// Prints the data sources that nobody offered, and the programs that connected
+// and wrote nothing.
+void PrintUnmetWishes(const TraceConfig& config, const TraceStats& stats) {
+  if (stats.producers_seen == 0) {
+    PrintError(kProgram, "no producer has connected, so nothing was recorded");
+    return;
+  }
+  Names not_offered;
+  Names not_selected;
+  for (size_t i = 0; i < config.data_sources.size(); ++i) {
+    const TraceConfig::DataSource& source = config.data_sources[i];
+    const std::string& name = source.config.name;
+    if (stats.data_source_instances[i] != 0)
+      continue;
+    const bool is_offered = Contains(stats.names_offered, name);
+    Names* const names = !is_offered            ? &not_offered
+                         : HasSelection(source) ? &not_selected
+                                                : nullptr;
+    if (names != nullptr && !Contains(*names, name))
+      names->push_back(name);
+  }
+  if (!not_offered.empty()) {
+    const Names& offered = stats.names_offered;
+    PrintError(kProgram, "no producer has offered %s; %s%s%s",
+               ListOf(not_offered).c_str(),
+               offered.empty() ? "none has offered anything" : "offered were ",
+               ListOf(offered).c_str(),
+               offered.size() == TraceStats::kMaxNamesOffered ? ", ..." : "");
+  }
+  if (!not_selected.empty()) {
+    PrintError(kProgram, "no producer that is selected has offered %s",
+               ListOf(not_selected).c_str());
+  }
+  // Producers that are not selected are silent by intent, unless none is.
+  const bool may_be_silent =
+      not_selected.empty() &&
+      std::any_of(config.data_sources.begin(), config.data_sources.end(),
+                  HasSelection);
+  const TraceStats::SilentProducers& silent = stats.silent_producers;
+  if (silent.number == 0 || !not_offered.empty() || may_be_silent)
+    return;
+  PrintError(kProgram, "%s connected and wrote nothing: %s",
+             CountOf(silent.number, "producer").c_str(),
+             ListOf(silent).c_str());
+}
+
+}  // namespace
+
+void ProducerProblems::CheckHost() {
+  const int error = host_->accept_error();
+  if (error != 0 && !knows_accept_error_) {
+    PrintError(kProgram, "a producer can not connect: %s", strerror(error));
+    knows_accept_error_ = true;
+  }
+  if (host_->num_refused() != 0 && !knows_refusal_) {
+    PrintError(kProgram, "there are too many producers for another one");
+    knows_refusal_ = true;
+  }
+  if (host_->num_out_of_memory() != 0 && !knows_lack_of_host_memory_) {
+    PrintError(kProgram, "out of memory: a producer has been disconnected");
+    knows_lack_of_host_memory_ = true;
+  }
+}
+
+void ProducerProblems::CheckClock(
+    const protozero::TracingService::ProducerInfo& producer) {
+  if (producer.clock_ahead_ns == 0 || other_clocks_.size() == kMaxOtherClocks ||
+      !other_clocks_.emplace(producer.pid, producer.name).second) {
+    return;
+  }
+  const double seconds = static_cast<double>(producer.clock_ahead_ns) / 1e9;
+  PrintError(kProgram,
+             "%s (%d) is in another time namespace: its times are %.1f s %s "
+             "those of the recorder%s",
+             ShownName(producer.name).c_str(), static_cast<int>(producer.pid),
+             seconds < 0 ? -seconds : seconds, seconds < 0 ? "before" : "after",
+             other_clocks_.size() == kMaxOtherClocks
+                 ? "; further programs are not checked"
+                 : "");
+}
+
+void ProducerProblems::OnDataSource(
+    const protozero::TracingService::ProducerInfo& producer,
+    const protozero::DataSourceDescriptor& source) {
+  // Without memory, the user is not told.
+  protozero::RunsInMemory([&] { CheckClock(producer); });
+  const trace::DataSourceDescriptor::Decoder fields(source.raw_fields);
+  const trace::TrackEventDescriptor::Decoder events(
+      fields.track_event_descriptor());
+  // Without memory, the message lacks some categories.
+  protozero::RunsInMemory([&] {
+    for (const protozero::ConstBytes bytes : events.available_categories()) {
+      if (categories_.size() == kMaxCategories)
+        return;
+      const trace::TrackEventCategory::Decoder category(bytes);
+      categories_.insert(ShownName(category.name().ToStdStringView()));
+    }
+  });
+}
+
+void ProducerProblems::ReportAwaited(const TraceStats& stats) const {
+  TraceStats::SilentProducers awaited;
+  for (const protozero::TraceProducerStats& producer : stats.producers) {
+    if (producer.is_awaited)
+      awaited.Add(producer.name, producer.pid);
+  }
+  if (awaited.number != 0) {
+    PrintError(kProgram,
+               "waiting for %s, which %s not answer; a stopped program does "
+               "not, and an interrupt ends the wait",
+               ListOf(awaited).c_str(), awaited.number == 1 ? "does" : "do");
+  }
+}
+
+void ProducerProblems::ReportCategories(const std::string& categories,
+                                        const TraceStats& stats) const {
+  if (categories.empty() || stats.producers_seen == 0 ||
+      stats.packets_begun() != 0) {
+    return;
+  }
+  std::string list;
+  for (const std::string& name : categories_)
+    list += (list.empty() ? "'" : ", '") + name + "'";
+  PrintError(
+      kProgram, "nothing was recorded of the categories '%s'; %s%s%s",
+      ShownName(categories).c_str(),
+      list.empty() ? "producers have named none" : "producers have named ",
+      list.c_str(), categories_.size() == kMaxCategories ? ", ..." : "");
+}
+
+bool ProducerProblems::Report(const TraceConfig& config,
+                              const TraceStats& stats) const {
+  bool is_complete = true;
+  if (knows_accept_error_) {
+    PrintError(kProgram,
+               "producers that could not connect are not recorded, or not from "
+               "the beginning");
+    is_complete = false;
+  }
+  if (host_->num_refused() != 0) {
+    PrintError(kProgram, "%s %s refused",
+               CountOf(host_->num_refused(), "connection").c_str(),
+               host_->num_refused() == 1 ? "was" : "were");
+    is_complete = false;
+  }
+  if (stats.producers_without_memory != 0) {
+    PrintError(kProgram,
+               "%" PRIu32 " of %" PRIu32
+               " producers could not be recorded, for lack of shared memory",
+               stats.producers_without_memory, stats.producers_seen);
+    is_complete = false;
+  }
+  // Otherwise a producer that could not connect may have the data source.
+  if (is_complete)
+    PrintUnmetWishes(config, stats);
+  return is_complete;
+}
+
+bool ProducerProblems::ReportLackOfMemory(const TraceStats& stats) const {
+  bool is_short = false;
+  if (host_->num_out_of_memory() != 0) {
+    PrintError(kProgram, "%s ended for lack of memory",
+               CountOf(host_->num_out_of_memory(), "connection").c_str());
+    is_short = true;
+  }
+  if (stats.lost().of(protozero::LossReason::kOutOfMemory) != 0) {
+    PrintError(kProgram, "out of memory: packets could not be recorded");
+    is_short = true;
+  }
+  if (ended_early_) {
+    PrintError(kProgram, "out of memory: the recording has ended early");
+    is_short = true;
+  }
+  return is_short;
+}
+
+void ProducerProblems::OnProducerWithoutMemory(
+    protozero::TracingSessionID,
+    const protozero::TracingService::ProducerInfo& info,
+    const std::string& reason) {
+  if (knows_lack_of_memory_)
+    return;
+  PrintError(kProgram, "%s (%d) is not recorded: no shared memory: %s",
+             ShownName(info.name).c_str(), static_cast<int>(info.pid),
+             reason.c_str());
+  knows_lack_of_memory_ = true;
+}
+
+}  // namespace pztrace

@@ -1,0 +1,317 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include "src/pztrace/record/record.h"
+
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "src/program/io.h"
+#include "src/program/text.h"
+#include "src/pztrace/program_name.h"
+#include "src/pztrace/record/command.h"
+#include "src/pztrace/record/flight_servers.h"
+#include "src/pztrace/record/recording_report.h"
+#include "src/pztrace/record/recording_session.h"
+#include "src/pztrace/record/recording_signals.h"
+#include "src/pztrace/record/recording_sink.h"
+#include "src/pztrace/record/recording_status.h"
+#include "src/pztrace/record/runtime_folder.h"
+#include "src/tracing/ipc/user_folder.h"
+#include "src/tracing/local/flight_folder.h"
+#include "src/tracing/shared_memory/out_of_memory.h"
+
+namespace pztrace {
+
+namespace {
+
+using program::PrintError;
+
+// The time after which the user is told which programs delay the end.
+constexpr uint32_t kPatienceMs = 1000;
+
+// The time that is left to end a recording in. There is no limit until the user
+// interrupts.
+class EndTime {
+ public:
+  EndTime(const Interrupts& interrupts,
+          const protozero::TracingService* service)
+      : interrupts_(interrupts), service_(service) {
+    // The user may have interrupted already.
+    Left();
+  }
+
+  // Returns the milliseconds that are left, UINT32_MAX for any number.
+  uint32_t Left() {
+    if (interrupts_.count() == 0)
+      return UINT32_MAX;
+    const uint64_t now = service_->NowMs();
+    interrupted_ms_ = std::min(interrupted_ms_, now);
+    const uint64_t past_ms = now - interrupted_ms_;
+    return past_ms < kMaxMs ? static_cast<uint32_t>(kMaxMs - past_ms) : 0;
+  }
+
+ private:
+  // The time after an interrupt in which producers may answer, and the output's
+  // reader may take the rest of the trace.
+  static constexpr uint64_t kMaxMs = 700;
+
+  const Interrupts& interrupts_;
+  const protozero::TracingService* const service_;
+  // The time when the first interrupt was seen; UINT64_MAX before that.
+  uint64_t interrupted_ms_ = UINT64_MAX;
+};
+
+// Returns the socket that producers connect to; an empty one, and says why, if
+// the current folder is unknown.
+std::string SocketFor(const RecordOptions& options,
+                      const std::string& folder,
+                      std::string* error) {
+  if (!options.socket.empty())
+    return AbsolutePath(options.socket, error);
+  // A command's programs are recorded alone.
+  return options.command.empty() ? protozero::RecorderSocket(folder)
+                                 : ProducerSocket(folder, getpid());
+}
+
+// Returns what helps if there can be no socket for producers.
+const char* RemedyFor(const RecordOptions& options) {
+  return options.socket.empty()
+             ? "; set XDG_RUNTIME_DIR to another folder, or give --socket"
+             : "";
+}
+
+// Tells the user of a problem with the user's folder. Returns whether the
+// recording can go on: if producers connect elsewhere, only other commands need
+// the folder.
+bool CanBeHidden(const RecordOptions& options, const std::string& problem) {
+  if (options.socket.empty()) {
+    PrintError(kProgram, "%s; --socket needs no such folder", problem.c_str());
+    return false;
+  }
+  PrintError(
+      kProgram,
+      "`pztrace stat`, `list`, `snapshot` and `trigger` do not find this "
+      "recording: %s",
+      problem.c_str());
+  return true;
+}
+
+// Starts the command, or tells the user how programs find the session. Calls
+// |begin| when the command runs, which replaces what was there, and returns
+// false if it cannot: a command that cannot be run changes nothing.
+template <typename Begin>
+bool InviteProducers(const RecordOptions& options,
+                     bool output_is_trace,
+                     const IgnoredSignals& ignored,
+                     Begin begin,
+                     RecordingSession* session) {
+  if (!options.command.empty() &&
+      !session->StartCommand(options.command, output_is_trace,
+                             ignored.signals())) {
+    return false;
+  }
+  if (!begin()) {
+    session->command()->Signal(SIGKILL);
+    session->command()->Finish();
+    return false;
+  }
+  if (options.command.empty())
+    fprintf(stderr, "%s=%s\n", kSocketVariable, session->socket().c_str());
+  return true;
+}
+
+// Records, and asks the producers for the rest. Calls |run| each time, which
+// returns how many milliseconds there are until the next time. Uses |status| if
+// the terminal is not the command's.
+template <typename Run>
+void RecordUntilEnd(const RecordOptions& options,
+                    const Interrupts& interrupts,
+                    Run run,
+                    RecordingStatus status,
+                    RecordingSession* session) {
+  while (interrupts.count() == 0 && session->is_recording()) {
+    uint32_t wait_ms = run();
+    if (options.command.empty())
+      wait_ms = std::min(wait_ms, status.Run(session->service()->NowMs()));
+    session->RunOnce(wait_ms);
+    session->problems()->CheckHost();
+  }
+}
+
+template <typename Run>
+void Stop(const Interrupts& interrupts,
+          EndTime* end,
+          Run run,
+          RecordingSession* session) {
+  // A terminal interrupts the command, too. Other signals are passed on here.
+  if (interrupts.count() != 0 && interrupts.last_signal() != SIGINT)
+    session->command()->Signal(interrupts.last_signal());
+  session->Stop();
+  uint64_t report_ms = session->service()->NowMs() + kPatienceMs;
+  while (!session->is_stopped()) {
+    const uint32_t wait_ms = end->Left();
+    if (wait_ms == 0) {
+      session->StopWaiting();
+      continue;
+    }
+    const uint64_t now = session->service()->NowMs();
+    if (now >= report_ms) {
+      report_ms = UINT64_MAX;
+      // Without memory, no program is named.
+      protozero::RunsInMemory([session] {
+        session->problems()->ReportAwaited(session->GetStats());
+      });
+    }
+    const auto until_report =
+        static_cast<uint32_t>(std::min<uint64_t>(report_ms - now, UINT32_MAX));
+    session->RunOnce(std::min({wait_ms, run(), until_report}));
+  }
+}
+
+// Writes the rest of a stopped session, and reports what is in the file.
+// Returns false, and has printed why, if the trace is not whole and that
+// counts.
+bool Finish(const RecordOptions& options,
+            EndTime* end,
+            RecordingSession* session,
+            RecordingSink* sink) {
+  bool ok = false;
+  const bool has_memory = protozero::RunsInMemory([&] {
+    sink->LookLast();
+    while (!sink->WriteRest()) {
+      // A file takes all, however large a ring is.
+      if (end->Left() == 0 && sink->output().has_kept())
+        sink->GiveUp();
+      session->RunOnce(0);
+    }
+    const protozero::TraceStats stats = session->GetStats();
+    sink->Close();
+    ok = ReportRecording(options, stats, *session->problems(), *sink);
+  });
+  session->Close();
+  // Without memory, the losses are unknown.
+  if (!has_memory)
+    PrintError(kProgram, "out of memory");
+  return has_memory && ok;
+}
+
+// Waits for the command, which may go on when there is nothing more to record.
+// It keeps its producers connected until the user interrupts once more. Returns
+// false, and has printed why, if it failed.
+bool WaitForCommand(const Interrupts& interrupts, RecordingSession* session) {
+  Command* const command = session->command();
+  const int interruptions = interrupts.count();
+  while (command->is_running() && interrupts.count() == interruptions)
+    session->RunOnce(UINT32_MAX);
+  command->Signal(SIGKILL);
+  return command->Finish();
+}
+
+// Writes a trace.
+bool RecordToFile(const RecordOptions& options,
+                  const std::string& folder,
+                  const std::string& socket) {
+  // A file that takes no more is an error to report, not a reason to die.
+  const IgnoredSignals ignored;
+  RecordingSession session(socket);
+  if (!session.Start(options.config, RemedyFor(options)))
+    return false;
+  RecordingSink sink(&session, options.config.write_period_ms, options.rotation,
+                     options.compression);
+  if (!options.strings.are_empty())
+    sink.FilterStrings(options.strings);
+  if (!options.watched.rules.empty() && !sink.Watch(options.watched))
+    return false;
+  if (!sink.Open(options.output))
+    return false;
+  std::string error;
+  if (!folder.empty() && !sink.Serve(folder, &error) &&
+      !CanBeHidden(options, error)) {
+    return false;
+  }
+  const Interrupts interrupts(session.host());
+  if (!InviteProducers(
+          options, sink.output().is_standard_output(), ignored,
+          [&sink] { return sink.Begin(); }, &session)) {
+    return false;
+  }
+  const auto run = [&sink] { return sink.Run(); };
+  RecordUntilEnd(options, interrupts, run,
+                 RecordingStatus([&sink] { return sink.Stats(); }), &session);
+  EndTime end(interrupts, session.service());
+  Stop(interrupts, &end, run, &session);
+  if (sink.is_out_of_memory())
+    session.problems()->OnEarlyEnd();
+  const bool is_written = Finish(options, &end, &session, &sink);
+  return WaitForCommand(interrupts, &session) && is_written;
+}
+
+// Gives programs files to write to, and writes nothing.
+bool RecordFlights(const RecordOptions& options,
+                   const std::string& folder,
+                   const std::string& socket) {
+  const IgnoredSignals ignored;
+  protozero::FlightFolder flights;
+  RecordingSession session(socket, &flights);
+  if (!session.Start(options.config, RemedyFor(options)))
+    return false;
+  // The folder of another recorder stays if that is running.
+  std::string error;
+  FlightServers servers(&session, &flights);
+  if (!flights.Open(options.flight_folder, options.flight_bytes,
+                    options.flight_programs, &error)) {
+    PrintError(kProgram, "%s", error.c_str());
+    return false;
+  }
+  if (!folder.empty() && !servers.Start(folder, &error) &&
+      !CanBeHidden(options, error)) {
+    return false;
+  }
+  const Interrupts interrupts(session.host());
+  const auto begin = [&] {
+    const bool has_begun = flights.Begin(&error);
+    if (!has_begun)
+      PrintError(kProgram, "%s", error.c_str());
+    return has_begun;
+  };
+  if (!InviteProducers(options, /*output_is_trace=*/false, ignored, begin,
+                       &session)) {
+    return false;
+  }
+  const auto run = [] { return UINT32_MAX; };
+  RecordUntilEnd(options, interrupts, run,
+                 RecordingStatus([&servers] { return servers.Stats(); }),
+                 &session);
+  EndTime end(interrupts, session.service());
+  Stop(interrupts, &end, run, &session);
+  const protozero::TraceStats stats = servers.FinalStats();
+  const bool is_complete = session.problems()->Report(options.config, stats);
+  session.problems()->ReportCategories(options.categories, stats);
+  fprintf(stderr, "%s: %s; `pztrace recover` makes a trace of it\n",
+          flights.path().c_str(),
+          program::CountOf(flights.num_taken(), "program").c_str());
+  session.Close();
+  return WaitForCommand(interrupts, &session) && is_complete;
+}
+
+}  // namespace
+
+bool Record(const RecordOptions& options) {
+  std::string error;
+  const std::string folder = RecorderFolder(&error);
+  if (folder.empty() && !CanBeHidden(options, error))
+    return false;
+  const std::string socket = SocketFor(options, folder, &error);
+  if (socket.empty()) {
+    PrintError(kProgram, "%s", error.c_str());
+    return false;
+  }
+  return options.flight_folder.empty() ? RecordToFile(options, folder, socket)
+                                       : RecordFlights(options, folder, socket);
+}
+
+}  // namespace pztrace

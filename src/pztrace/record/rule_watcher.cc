@@ -1,0 +1,148 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include "src/pztrace/record/rule_watcher.h"
+
+#include <stddef.h>
+#include <stdio.h>
+
+#include <algorithm>
+
+#include "protozero/const_bytes.h"
+#include "protozero/tracing/loss_reason.h"
+#include "protozero/tracing/track_event.h"
+#include "src/program/io.h"
+#include "src/program/text.h"
+#include "src/pztrace/program_name.h"
+#include "src/tracing/shared_memory/out_of_memory.h"
+
+namespace pztrace {
+
+namespace {
+
+constexpr uint64_t kNsPerMs = 1000000;
+// The time between two looks. Threads commit what they have as often.
+constexpr uint32_t kLookPeriodMs = 250;
+// The time that a file may share with the one before it. Without it, a match
+// right after that one would be gone from the ring when the next look ends.
+constexpr uint64_t kOverlapNs = 2 * kLookPeriodMs * kNsPerMs;
+// The time after which it is the service's turn.
+constexpr uint64_t kLookTurnMs = 20;
+// The room for what programs write between two looks.
+constexpr size_t kBufferBytes = size_t{16} << 20;
+
+}  // namespace
+
+RuleWatcher::RuleWatcher(protozero::TracingService* service,
+                         const WatchedRules& rules,
+                         const StringFilter* filter)
+    : service_(service),
+      filter_(filter),
+      trigger_(rules.trigger),
+      before_ns_(rules.before_ms * kNsPerMs),
+      after_ns_(rules.after_ms * kNsPerMs),
+      matcher_(rules.rules, [this](uint64_t end_ns, const std::string& text) {
+        OnMatch(end_ns, text);
+      }) {}
+
+RuleWatcher::~RuleWatcher() {
+  service_->CloseSession(copy_);
+}
+
+bool RuleWatcher::Start(protozero::TracingSessionID session) {
+  std::string error = "out of memory";
+  copy_ = service_->FollowSession(session, kBufferBytes, &error);
+  if (copy_ == 0)
+    program::PrintError(kProgram, "no rules of --when: %s", error.c_str());
+  return copy_ != 0;
+}
+
+uint32_t RuleWatcher::Run() {
+  if (is_out_of_memory_)
+    return UINT32_MAX;
+  const uint64_t now = service_->NowMs();
+  if (now < next_ms_)
+    return static_cast<uint32_t>(next_ms_ - now);
+  bool is_done = false;
+  if (!protozero::RunsInMemory([&] {
+        is_done = ReadSome();
+        if (is_done) {
+          matcher_.EndLook();
+          ActivateIfDue();
+        }
+      })) {
+    program::PrintError(kProgram, "out of memory: --when sees no more");
+    is_out_of_memory_ = true;
+  }
+  if (!is_done)
+    return 0;
+  next_ms_ = now + kLookPeriodMs;
+  return kLookPeriodMs;
+}
+
+bool RuleWatcher::ReadSome() {
+  const uint64_t end = service_->NowMs() + kLookTurnMs;
+  bool has_more = false;
+  service_->ReadPackets(copy_, [&](const uint8_t* data, size_t size) {
+    matcher_.Read(protozero::ConstBytes(data, size));
+    has_more = service_->NowMs() >= end;
+    return !has_more;
+  });
+  return !has_more;
+}
+
+void RuleWatcher::OnMatch(uint64_t end_ns, const std::string& text) {
+  if (end_ns > covered_until_ns_ && due_.empty())
+    due_ = text;
+}
+
+bool RuleWatcher::LookLast() {
+  if (is_out_of_memory_)
+    return false;
+  is_out_of_memory_ = !protozero::RunsInMemory([&] {
+    while (!ReadSome()) {
+    }
+    matcher_.EndLook();
+    // The steps that have waited for those of other threads wait no longer.
+    matcher_.EndLook();
+  });
+  const bool is_due = !due_.empty();
+  if (is_due)
+    PrintDue();
+  return is_due;
+}
+
+void RuleWatcher::ActivateIfDue() {
+  const uint64_t now_ns = protozero::TraceTimeNs();
+  if (due_.empty() || now_ns < next_file_ns_)
+    return;
+  PrintDue();
+  service_->ActivateTrigger(trigger_);
+  covered_until_ns_ = now_ns + after_ns_;
+  // The file of a match after this moment has to reach back to it, although
+  // the next look comes a period later.
+  next_file_ns_ =
+      covered_until_ns_ + before_ns_ - std::min(before_ns_, kOverlapNs);
+}
+
+void RuleWatcher::PrintDue() {
+  const std::string shown =
+      filter_ != nullptr ? filter_->FilterText(due_) : due_;
+  fprintf(stderr, "%s\n",
+          shown.empty() ? "a rule of --when" : program::Shown(shown).c_str());
+  due_.clear();
+}
+
+void RuleWatcher::ReportLosses() const {
+  uint64_t lost = 0;
+  for (const protozero::TraceBufferStats& buffer :
+       service_->GetStats(copy_).buffers) {
+    lost += buffer.lost.of(protozero::LossReason::kOverwritten) +
+            buffer.lost.of(protozero::LossReason::kOutOfMemory);
+  }
+  if (lost != 0) {
+    program::PrintError(kProgram, "--when has not seen %s",
+                        program::CountOf(lost, "packet").c_str());
+  }
+}
+
+}  // namespace pztrace

@@ -1,0 +1,486 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include "src/pztrace/tables/trace_database.h"
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "protozero/tracing/loss_reason.h"
+#include "src/program/io.h"
+#include "src/pztrace/events/exported_tracks.h"
+#include "src/pztrace/events/timeline_file.h"
+#include "src/pztrace/events/timeline_reader.h"
+#include "src/pztrace/program_name.h"
+#include "src/pztrace/tables/arg_rows.h"
+#include "src/pztrace/tables/task_rows.h"
+#include "src/pztrace/tasks/task_timeline.h"
+
+namespace pztrace {
+
+namespace {
+
+using table::RowWriter;
+
+// The tables, with the names of Perfetto's trace processor. The columns of
+// "task" are those of TaskColumns().
+constexpr struct {
+  const char* name;
+  const char* columns;
+} kTables[] = {
+    {"process", "upid INTEGER PRIMARY KEY, pid INTEGER, name TEXT"},
+    {"thread",
+     "utid INTEGER PRIMARY KEY, tid INTEGER, name TEXT, upid INTEGER, "
+     "is_main_thread INTEGER"},
+    {"track",
+     "id INTEGER PRIMARY KEY, name TEXT, parent_id INTEGER, utid INTEGER, "
+     "upid INTEGER, is_counter INTEGER, unit TEXT"},
+    {"slice",
+     "id INTEGER PRIMARY KEY, ts INTEGER, time INTEGER, dur INTEGER, "
+     "self INTEGER, track_id INTEGER, category TEXT, name TEXT, "
+     "depth INTEGER, parent_id INTEGER, arg_set_id INTEGER"},
+    {"counter",
+     "id INTEGER PRIMARY KEY, ts INTEGER, time INTEGER, track_id INTEGER, "
+     "value REAL"},
+    {"flow",
+     "id INTEGER PRIMARY KEY, slice_out INTEGER, slice_in INTEGER, "
+     "trace_id INTEGER"},
+    {"loss",
+     "reason TEXT, packets INTEGER, places INTEGER, upid INTEGER, "
+     "utid INTEGER"},
+    {"args", ArgRows::kColumns},
+};
+
+constexpr char kViews[] = R"(
+CREATE VIEW thread_track AS SELECT id, name, parent_id, utid
+  FROM track WHERE utid IS NOT NULL AND NOT is_counter;
+CREATE VIEW process_track AS SELECT id, name, parent_id, upid
+  FROM track WHERE utid IS NULL AND upid IS NOT NULL AND NOT is_counter;
+CREATE VIEW counter_track AS SELECT id, name, parent_id, unit
+  FROM track WHERE is_counter;
+CREATE VIEW thread_counter_track AS SELECT id, name, parent_id, unit, utid
+  FROM track WHERE utid IS NOT NULL AND is_counter;
+CREATE VIEW process_counter_track AS SELECT id, name, parent_id, unit, upid
+  FROM track WHERE utid IS NULL AND upid IS NOT NULL AND is_counter;
+CREATE VIEW instant AS SELECT id, ts, time, track_id, category, name, arg_set_id
+  FROM slice WHERE depth IS NULL;
+)";
+
+// Returns the columns of a row for each task.
+std::string TaskTableColumns() {
+  std::string text = "upid INTEGER";
+  for (const table::Column& column : TaskColumns()) {
+    using Type = table::Column::Type;
+    text +=
+        ", " + column.name +
+        (column.type == Type::kText || column.type == Type::kJson ? " TEXT"
+                                                                  : " INTEGER");
+  }
+  return text;
+}
+
+void TextOrNull(std::string_view text, RowWriter* rows) {
+  if (text.empty())
+    rows->Null();
+  else
+    rows->Text(text);
+}
+
+void NumberOrNull(uint32_t number, RowWriter* rows) {
+  if (number == 0)
+    rows->Null();
+  else
+    rows->Number(uint64_t{number});
+}
+
+// Returns the numbers of a list with commas between them, each once.
+std::vector<uint64_t> NumbersOf(std::string_view list) {
+  std::vector<uint64_t> numbers;
+  while (!list.empty()) {
+    const size_t size = std::min(list.find(','), list.size());
+    uint64_t number = 0;
+    std::from_chars(list.data(), list.data() + size, number);
+    numbers.push_back(number);
+    list.remove_prefix(std::min(size + 1, list.size()));
+  }
+  std::sort(numbers.begin(), numbers.end());
+  numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
+  return numbers;
+}
+
+// The processes and threads that tracks belong to. Numbers count from 1; 0 is
+// none.
+class Threads {
+ public:
+  uint32_t UpidOf(const TrackPlace& place) {
+    return place.pid == 0 ? 0 : UpidOf(place.pid, place.process);
+  }
+  uint32_t UtidOf(const TrackPlace& place) {
+    if (!place.has_thread)
+      return 0;
+    Thread& thread = threads_[{place.pid, place.tid}];
+    if (thread.utid == 0)
+      thread.utid = static_cast<uint32_t>(threads_.size());
+    thread.upid = UpidOf(place);
+    if (thread.name.empty())
+      thread.name = place.thread;
+    return thread.utid;
+  }
+  uint32_t UpidOf(int64_t pid, std::string_view name) {
+    Process& process = processes_[pid];
+    if (process.upid == 0)
+      process.upid = static_cast<uint32_t>(processes_.size());
+    if (process.name.empty())
+      process.name = name;
+    return process.upid;
+  }
+
+  void Write(RowWriter* processes, RowWriter* threads) const {
+    for (const auto& [pid, process] : processes_) {
+      processes->Number(uint64_t{process.upid});
+      processes->Number(pid);
+      TextOrNull(process.name, processes);
+      processes->EndRow();
+    }
+    for (const auto& [ids, thread] : threads_) {
+      threads->Number(uint64_t{thread.utid});
+      threads->Number(ids.second);
+      TextOrNull(thread.name, threads);
+      NumberOrNull(thread.upid, threads);
+      threads->Bool(ids.first == ids.second);
+      threads->EndRow();
+    }
+  }
+
+ private:
+  struct Process {
+    uint32_t upid = 0;
+    std::string name;
+  };
+  struct Thread {
+    uint32_t utid = 0;
+    uint32_t upid = 0;
+    std::string name;
+  };
+
+  std::map<int64_t, Process> processes_;
+  std::map<std::pair<int64_t, int64_t>, Thread> threads_;
+};
+
+// An event of a flow.
+struct FlowEvent {
+  uint64_t flow;
+  uint64_t time_ns;
+  int64_t slice;
+  bool is_last;
+};
+
+// Writes the events of a trace as they come, and what they refer to at the end.
+class TraceDatabase {
+ public:
+  explicit TraceDatabase(Database* database) : database_(database) {}
+
+  bool Write(const std::string& file_name, TraceInput* input) {
+    const bool is_whole =
+        ReadTimeline(file_name, input, &reader_, /*reads_ahead=*/true);
+    WriteFlows();
+    // All queries have the same ids of processes, so these are found whether
+    // one needs them or not.
+    WriteTracks();
+    WriteTasks();
+    WriteLosses();
+    threads_.Write(Insert("process", 3).get(), Insert("thread", 5).get());
+    database_->FinishRows();
+    if (reader_.lost_ends() != 0)
+      database_->RemoveReferences("slice", "parent_id");
+    PrintOmissions(reader_, stderr);
+    return is_whole;
+  }
+
+ private:
+  std::unique_ptr<RowWriter> Insert(const char* table, size_t num_columns) {
+    return database_->Insert(table, num_columns);
+  }
+
+  TimelineReader::Callbacks MakeCallbacks() {
+    TimelineReader::Callbacks callbacks;
+    callbacks.reads_details =
+        reads_args_ || reads_flows_ || database_->Reads("slice", "arg_set_id");
+    callbacks.on_slice = [this](const Slice& slice) {
+      AddSlice(slice, /*is_open=*/false);
+    };
+    callbacks.on_unfinished = [this](const Slice& slice) {
+      AddSlice(slice, /*is_open=*/true);
+    };
+    callbacks.on_instant = [this](const Instant& instant) {
+      AddInstant(instant);
+    };
+    callbacks.on_counter = [this](const CounterValue& value) {
+      AddCounterValue(value);
+    };
+    if (database_->Reads("task")) {
+      callbacks.on_task_step = [this](const protozero::TaskStep& step) {
+        tasks_.Add(step);
+      };
+    }
+    return callbacks;
+  }
+
+  // Slices and instants share a table. So slices have even ids and instants odd
+  // ones.
+  static int64_t SliceId(uint64_t number) {
+    return 2 * static_cast<int64_t>(number);
+  }
+
+  void AddSlice(const Slice& slice, bool is_open) {
+    const int64_t id = SliceId(slice.number);
+    const int64_t track_id = TrackIdOf(slice.track);
+    if (reads_slices_) {
+      slices_->Number(id);
+      WriteTime(slice.begin_ns, slices_.get());
+      if (is_open) {
+        slices_->Number(int64_t{-1});
+        slices_->Null();
+      } else {
+        slices_->Number(slice.duration_ns);
+        slices_->Number(slice.self_ns);
+      }
+      WriteText(track_id, *slice.text);
+      slices_->Number(uint64_t{slice.depth});
+      if (slice.depth == 0)
+        slices_->Null();
+      else
+        slices_->Number(SliceId(slice.parent));
+      EndRow(id, *slice.details);
+    }
+    WriteDetails(id, slice.begin_ns, *slice.details);
+  }
+
+  void AddInstant(const Instant& instant) {
+    const int64_t id = 2 * num_instants_++ + 1;
+    const int64_t track_id = TrackIdOf(instant.track);
+    if (reads_slices_) {
+      slices_->Number(id);
+      WriteTime(instant.time_ns, slices_.get());
+      slices_->Number(int64_t{0});
+      slices_->Null();
+      WriteText(track_id, *instant.text);
+      slices_->Null();
+      slices_->Null();
+      EndRow(id, *instant.details);
+    }
+    WriteDetails(id, instant.time_ns, *instant.details);
+  }
+
+  void AddCounterValue(const CounterValue& value) {
+    const int64_t track_id = TrackIdOf(value.track);
+    if (!reads_counters_)
+      return;
+    counters_->Number(++num_counters_);
+    WriteTime(value.time_ns, counters_.get());
+    counters_->Number(track_id);
+    counters_->Number(value.value);
+    counters_->EndRow();
+  }
+
+  void WriteTime(uint64_t time_ns, RowWriter* rows) {
+    rows->Number(time_ns);
+    rows->Number(reader_.RealtimeOf(time_ns));
+  }
+
+  void WriteText(int64_t track_id, const EventText& text) {
+    slices_->Number(track_id);
+    TextOrNull(text.category, slices_.get());
+    TextOrNull(text.name, slices_.get());
+  }
+
+  void EndRow(int64_t id, const EventDetails& details) {
+    if (details.args.empty())
+      slices_->Null();
+    else
+      slices_->Number(id);
+    slices_->EndRow();
+  }
+
+  void WriteDetails(int64_t id, uint64_t time_ns, const EventDetails& details) {
+    if (reads_args_ && !details.args.empty())
+      args_.Add(id, details.args);
+    if (!reads_flows_ || details.flows.empty())
+      return;
+    const std::vector<uint64_t> ended = NumbersOf(details.ended_flows);
+    for (const uint64_t flow : NumbersOf(details.flows)) {
+      flows_.push_back({flow, time_ns, id,
+                        std::binary_search(ended.begin(), ended.end(), flow)});
+    }
+  }
+
+  // Numbers the tracks of all events, so that queries for different tables have
+  // the same numbers.
+  int64_t TrackIdOf(uint64_t track) {
+    if (track_ids_.empty() || track != last_track_) {
+      const auto [it, is_new] = track_ids_.emplace(track, track_ids_.size());
+      if (is_new)
+        tracks_.push_back(track);
+      last_track_ = track;
+      last_track_id_ = static_cast<int64_t>(it->second);
+    }
+    return last_track_id_;
+  }
+
+  void WriteFlows() {
+    const auto rows = Insert("flow", 4);
+    std::sort(flows_.begin(), flows_.end(),
+              [](const FlowEvent& a, const FlowEvent& b) {
+                return std::tie(a.flow, a.time_ns, a.slice) <
+                       std::tie(b.flow, b.time_ns, b.slice);
+              });
+    int64_t id = 0;
+    for (size_t i = 1; i < flows_.size(); ++i) {
+      const FlowEvent& before = flows_[i - 1];
+      if (before.flow != flows_[i].flow || before.is_last)
+        continue;
+      rows->Number(id++);
+      rows->Number(before.slice);
+      rows->Number(flows_[i].slice);
+      rows->Number(before.flow);
+      rows->EndRow();
+    }
+  }
+
+  void WriteTasks() {
+    if (!database_->Reads("task"))
+      return;
+    const auto rows = Insert("task", TaskColumns().size() + 1);
+    tasks_.Finish(reader_.end_ns());
+    pztrace::WriteTasks(
+        tasks_, reader_,
+        [&](const TrackInfo& process) {
+          NumberOrNull(
+              process.pid == 0 ? 0 : threads_.UpidOf(process.pid, process.name),
+              rows.get());
+        },
+        rows.get());
+  }
+
+  void WriteLosses() {
+    const auto rows = Insert("loss", 5);
+    for (const auto& [reason, packets] : reader_.packets_lost()) {
+      rows->Text(protozero::LossReasonToString(
+          static_cast<protozero::LossReason>(reason)));
+      rows->Number(packets);
+      rows->Null();
+      rows->Null();
+      rows->Null();
+      rows->EndRow();
+    }
+    for (const auto& [sequence, gaps] : reader_.gaps()) {
+      TrackPlace place = exported_.Get(gaps.track).place;
+      if (place.pid == 0)
+        place.pid = gaps.pid;
+      rows->Null();
+      rows->Null();
+      rows->Number(gaps.places);
+      NumberOrNull(threads_.UpidOf(place), rows.get());
+      NumberOrNull(threads_.UtidOf(place), rows.get());
+      rows->EndRow();
+    }
+  }
+
+  // Writes the tracks of events and the others, with their last names.
+  void WriteTracks() {
+    const auto rows = Insert("track", 7);
+    for (const uint64_t track : reader_.tracks().All())
+      TrackIdOf(track);
+    // A parent that the trace does not describe is added on the way.
+    for (size_t i = 0; i < tracks_.size(); ++i) {
+      const uint64_t track = tracks_[i];
+      const TrackInfo info = InfoOf(track, reader_.tracks());
+      const ExportedTrack& exported = exported_.Get(track);
+      rows->Number(uint64_t{i});
+      TextOrNull(info.name, rows.get());
+      // A thread's track is in no other: its process has a column of its own.
+      if (info.parent == 0 || info.is_thread)
+        rows->Null();
+      else
+        rows->Number(TrackIdOf(info.parent));
+      NumberOrNull(threads_.UtidOf(exported.place), rows.get());
+      NumberOrNull(threads_.UpidOf(exported.place), rows.get());
+      rows->Bool(info.is_counter);
+      TextOrNull(exported.unit, rows.get());
+      rows->EndRow();
+    }
+  }
+
+  Database* const database_;
+  const bool reads_slices_ = database_->Reads("slice");
+  const bool reads_counters_ = database_->Reads("counter");
+  const bool reads_args_ = database_->Reads("args");
+  const bool reads_flows_ = database_->Reads("flow");
+  const std::unique_ptr<RowWriter> slices_ = Insert("slice", 11);
+  const std::unique_ptr<RowWriter> counters_ = Insert("counter", 5);
+  const std::unique_ptr<RowWriter> arg_rows_ =
+      Insert("args", ArgRows::kNumColumns);
+  ArgRows args_{arg_rows_.get()};
+  int64_t num_instants_ = 0;
+  int64_t num_counters_ = 0;
+  std::unordered_map<uint64_t, size_t> track_ids_;
+  std::vector<uint64_t> tracks_;  // By their ids.
+  uint64_t last_track_ = 0;
+  int64_t last_track_id_ = 0;
+  std::vector<FlowEvent> flows_;
+  TaskTimeline tasks_;
+  Threads threads_;
+  TimelineReader reader_{MakeCallbacks()};
+  ExportedTracks exported_{reader_.tracks()};
+};
+
+}  // namespace
+
+bool MakeTraceTables(Database* database) {
+  for (const auto& table : kTables)
+    database->MakeTable(table.name, table.columns);
+  database->MakeTable("task", TaskTableColumns());
+  return database->Run(kViews);
+}
+
+bool FillTraceTables(const std::string& file_name,
+                     TraceInput* input,
+                     Database* database) {
+  return TraceDatabase(database).Write(file_name, input);
+}
+
+bool MakeTraceDatabase(const std::string& file_name,
+                       TraceInput* input,
+                       const std::string& path) {
+  std::string why;
+  auto database = Database::Create(path, &why);
+  if (!database) {
+    program::PrintError(kProgram, "%s: %s", path.c_str(), why.c_str());
+    return false;
+  }
+  database->Run("BEGIN");
+  MakeTraceTables(database.get());
+  const bool is_whole = FillTraceTables(file_name, input, database.get());
+  database->Run("CREATE INDEX args_of_set ON args(arg_set_id)");
+  if (database->Run("COMMIT"))
+    return is_whole;
+  program::PrintError(kProgram, "%s", database->error().c_str());
+  database.reset();
+  // Half a database cannot be read.
+  unlink(path.c_str());
+  return false;
+}
+
+}  // namespace pztrace

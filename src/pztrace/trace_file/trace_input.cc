@@ -1,0 +1,62 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include "src/pztrace/trace_file/trace_input.h"
+
+#include <stdint.h>
+
+#include "protozero/const_bytes.h"
+#include "protozero/proto_decoder.h"
+#include "protozero/tracing/trace.h"
+#include "src/pbz/input_kind.h"
+#include "src/pztrace/program_name.h"
+
+namespace pztrace {
+
+namespace {
+
+using protozero::ConstBytes;
+using protozero::Field;
+
+constexpr uint8_t kPacketTag = 0x0a;
+
+// Returns whether there is a packet, or the beginning of a large one.
+bool HasPacket(ConstBytes begin) {
+  if (begin.data[0] == kPacketTag)
+    return true;
+  protozero::ProtoDecoder decoder(begin);
+  while (const Field field = decoder.ReadField()) {
+    if (field.id() == protozero::trace::Trace::kPacketFieldNumber)
+      return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool TraceInput::Open(const std::string& file, const char* command) {
+  file_ = program::OpenFile(kProgram, file);
+  if (!file_)
+    return false;
+  stream_.emplace(file_.get());
+  bool is_whole = false;
+  const ConstBytes begin = stream_->Peek(&is_whole);
+  // This happens if the file is a folder, for example. If there is a beginning,
+  // it is read, and then the error is printed.
+  const bool is_cut = !stream_->error().empty();
+  if (is_cut && begin.size == 0) {
+    program::PrintError(kProgram, "%s: %s", program::DisplayName(file),
+                        stream_->error().c_str());
+    return false;
+  }
+  std::string why = pbz::WhyNoMessage(begin, is_whole && !is_cut, file,
+                                      std::string(kProgram) + " " + command);
+  if (why.empty() && !HasPacket(begin))
+    why = "is not a trace: it has no packets";
+  if (why.empty())
+    return true;
+  program::PrintError(kProgram, "%s %s", program::DisplayName(file),
+                      why.c_str());
+  return false;
+}
+
+}  // namespace pztrace
