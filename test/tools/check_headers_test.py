@@ -166,6 +166,29 @@ class CommentsTest(InTree):
     self.assert_fine('')
 
 
+class RoomsTest(InTree):
+
+  def test_nothing_to_find(self):
+    self.write('src/pztrace/main.cc', '#include "src/pztrace/commands/cut.h"\n')
+    self.write('src/pztrace/tasks/a.cc', '#include "src/pztrace/tasks/a.h"\n'
+               '#include "src/pztrace/events/b.h"\n'
+               '#include "src/pztrace/program_name.h"\n')
+    self.assertEqual(check_headers.check_rooms(self.files()), [])
+
+  def test_wall(self):
+    for room, other in (('events', 'tasks'), ('record', 'commands'),
+                        ('page', 'tables')):
+      self.write('src/pztrace/%s/a.cc' % room,
+                 '#include "src/pztrace/%s/b.h"\n' % other)
+      self.assert_error(check_headers.check_rooms,
+                        'must not include "src/pztrace/%s/b.h"' % other)
+      (self.root / 'src/pztrace' / room / 'a.cc').unlink()
+
+  def test_new_room(self):
+    self.write('src/pztrace/attic/a.h', '')
+    self.assert_error(check_headers.check_rooms, 'attic is not in ROOMS')
+
+
 class UsersTest(InTree):
 
   def test_nothing_to_find(self):
