@@ -137,6 +137,16 @@ class ReusedEncoder final
 
 // An arena per event, over a block that all events share. One arena that is
 // reset after each event was slower.
+// The function has one name in Debian's version, and another in new ones.
+template <typename Message>
+Message* MakeOnArena(google::protobuf::Arena* arena) {
+#if GOOGLE_PROTOBUF_VERSION < 5000000
+  return google::protobuf::Arena::CreateMessage<Message>(arena);
+#else
+  return google::protobuf::Arena::Create<Message>(arena);
+#endif
+}
+
 template <typename Workload>
 class ArenaEncoder final
     : public EncoderWithLoop<ArenaEncoder<Workload>, typename Workload::Input> {
@@ -148,8 +158,8 @@ class ArenaEncoder final
     options.initial_block = block_.data();
     options.initial_block_size = block_.size();
     google::protobuf::Arena arena(options);
-    auto* message = google::protobuf::Arena::CreateMessage<
-        typename Workload::template Message<Api>>(&arena);
+    auto* message =
+        MakeOnArena<typename Workload::template Message<Api>>(&arena);
     Workload::Fill(message, input);
     return Serialize(*message, begin, capacity);
   }
@@ -214,7 +224,7 @@ class StringArenaEncoder final
     options.initial_block = block_.data();
     options.initial_block_size = block_.size();
     google::protobuf::Arena arena(options);
-    auto* message = google::protobuf::Arena::CreateMessage<Api::Reply>(&arena);
+    auto* message = MakeOnArena<Api::Reply>(&arena);
     StringWorkload::Fill(message, input);
     return CopyString(message->SerializeAsString(), begin);
   }
