@@ -13,6 +13,7 @@ import random
 import re
 import shutil
 import signal
+import socket
 import struct
 import subprocess
 import sys
@@ -53,7 +54,9 @@ class FlightRecorderTest(PztraceTest):
   def start_recorder(self, *options):
     recorder = self.spawn(PZTRACE, 'record', '--flight-recorder', self.flights, '--size',
                           '2M', *options, stderr=subprocess.PIPE)
-    self.assertIn('PERFETTO_PRODUCER_SOCK_NAME=', recorder.stderr.readline())
+    line = recorder.stderr.readline()
+    self.assertIn('PERFETTO_PRODUCER_SOCK_NAME=', line)
+    self.address = line.partition('PERFETTO_PRODUCER_SOCK_NAME=')[2].split()[0]
     return recorder
 
   def start_program(self, name):
@@ -150,6 +153,25 @@ class FlightRecorderTest(PztraceTest):
     self.assertEqual(recorder.wait(TIMEOUT_S), 0)
     self.assertEqual(self.write(program, 'late'), 'off\n')
     self.assertNotIn('late', self.lines_of(self.flights))
+
+  def test_a_service_that_does_not_answer_ends_nothing(self):
+    recorder = self.start_recorder()
+    program = self.start_program('server')
+    self.write_until(program, 'before', 'traced\n')
+    self.kill(recorder)
+    # As one that is being killed: its connections have ended, and it still accepts.
+    os.unlink(self.address)
+    with socket.socket(socket.AF_UNIX) as listener:
+      listener.bind(self.address)
+      listener.listen()
+      listener.settimeout(TIMEOUT_S)
+      listener.accept()[0].close()
+      for _ in range(50):
+        self.assertEqual(self.write(program, 'between'), 'traced\n')
+        time.sleep(0.001)
+      listener.accept()[0].close()
+    os.unlink(self.address)
+    self.assertLessEqual({'before', 'between'}, self.lines_of(self.flights))
 
   def lines_of(self, folder):
     self.recover(folder)

@@ -106,7 +106,6 @@ bool ProducerLoop::ConnectAndServe() {
     producer_->interrupted.clear();
     return false;
   }
-  StopSurvivor();
   const auto connection = std::make_shared<ProducerIpcClient>(
       std::move(socket), &producer_->wakeup);
   // Only this thread changes it.
@@ -278,6 +277,8 @@ bool ProducerLoop::Receive(ProducerIpcClient* connection,
   reader->EndReceive(size);
   ConstBytes payload;
   while (reader->NextFrame(&payload)) {
+    // Not before it answers: a service that is being killed still accepts.
+    StopSurvivor();
     if (!handler->OnFrame(payload))
       return false;
   }

@@ -80,7 +80,7 @@ class ProducerLoop {
   // True if there was no file at any address at the last attempt to connect.
   bool has_no_socket_ = false;
   // The instances of a flight recorder whose service is gone. They go on until
-  // there is another service. Null if there are none.
+  // another service answers. Null if there are none.
   std::unique_ptr<CommandHandler> survivor_;
   bool takes_signals_ = false;
   // The period after which the loop checks for other threads of the program,
