@@ -224,9 +224,9 @@ void TraceBuffer::StoreInPlaceOfOld(const Arrival& arrival) {
 }
 
 void TraceBuffer::AddMemory(size_t size, ChunkList* added) {
-  uint8_t* const memory = new uint8_t[size + Run::kPadding];
-  added->emplace_back().memory.reset(memory);
-  memset(memory + size, 0, Run::kPadding);
+  Chunk& chunk = added->emplace_back();
+  chunk.memory.reset(new uint8_t[size + Run::kPadding]);
+  memset(chunk.memory.get() + size, 0, Run::kPadding);
 }
 
 void TraceBuffer::StoreOrLose(const Arrival& arrival,
