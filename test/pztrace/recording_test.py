@@ -505,6 +505,7 @@ class ProducersTest(RecordingTest):
     config = self.encode_config('''
         buffers { size_kb: 1024 }
         data_sources { config { name: "track_event" } }
+        producers { producer_name: "small" shm_size_kb: 2048 }
         producers { producer_name: "large" shm_size_kb: 4096 }''')
     code, error = self.record(
         '--config', config, command=(

@@ -160,6 +160,8 @@ TEST_F(TracingServiceTest, SizesAreGrantedOrReplaced) {
   EXPECT_EQ(clamp(0, 0), kDefault);
   EXPECT_EQ(clamp(8 * kKb, 0), Sizes(8 * kKb, 64 << 20));
   EXPECT_EQ(clamp(0, 128 * kKb), Sizes(16 * kKb, 128 * kKb));
+  EXPECT_EQ(clamp(0, 4 * kKb), Sizes(4 * kKb, 4 * kKb));
+  EXPECT_EQ(clamp(0, 1028 * kKb), Sizes(4 * kKb, 1028 * kKb));
   EXPECT_EQ(clamp(32 * kKb, 2048 * kKb), Sizes(32 * kKb, 2048 * kKb));
   EXPECT_EQ(clamp(64 * kKb, 1024 * kKb), Sizes(32 * kKb, 1024 * kKb));
   EXPECT_EQ(clamp(4 * kKb, 128 << 20), Sizes(4 * kKb, 64 << 20));

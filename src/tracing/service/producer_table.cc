@@ -30,9 +30,13 @@ bool AreGrantedSizes(size_t page_size, size_t size) {
 
 TracingService::ShmSizes TracingService::ClampShmSizes(size_t page_size_hint,
                                                        size_t size_hint) {
-  const size_t page_size = std::min(
-      page_size_hint != 0 ? page_size_hint : Limits::kDefaultShmPageSize,
-      Limits::kMaxShmPageSize);
+  // A memory that is not made of default pages is made of small ones.
+  const size_t usual_page_size = size_hint % Limits::kDefaultShmPageSize == 0
+                                     ? Limits::kDefaultShmPageSize
+                                     : SharedMemoryABI::kMinPageSize;
+  const size_t page_size =
+      std::min(page_size_hint != 0 ? page_size_hint : usual_page_size,
+               Limits::kMaxShmPageSize);
   const size_t size =
       std::min(size_hint != 0 ? size_hint : Limits::kDefaultShmSize,
                Limits::kMaxShmSize);
