@@ -14,7 +14,7 @@ namespace pztrace {
 
 namespace {
 
-using Type = StoredTable::Column::Type;
+using ColumnType = StoredTable::Column::Type;
 
 // The plans of SQLite for a table: to read all rows, or those that have a
 // number or a text in the column kFirstColumn + N.
@@ -92,8 +92,8 @@ bool CanFind(StoredTable* stored, sqlite3_index_info* index, int constraint) {
   }
   const auto& column = stored->columns()[static_cast<size_t>(wanted.iColumn)];
   return column.is_read &&
-         (column.type == Type::kInteger ||
-          (column.type == Type::kText &&
+         (column.type == ColumnType::kInteger ||
+          (column.type == ColumnType::kText &&
            strcmp(sqlite3_vtab_collation(index, constraint), "BINARY") == 0));
 }
 
@@ -106,7 +106,7 @@ bool SetOrder(StoredTable* stored, sqlite3_index_info* index) {
     if (wanted.iColumn < 0)
       return false;
     const auto& column = stored->columns()[static_cast<size_t>(wanted.iColumn)];
-    if (!column.is_read || column.type == Type::kReal)
+    if (!column.is_read || column.type == ColumnType::kReal)
       return false;
     order +=
         (wanted.desc ? "-" : "") + std::to_string(wanted.iColumn + 1) + ' ';
@@ -137,7 +137,8 @@ int BestIndex(sqlite3_vtab* table, sqlite3_index_info* index) {
   const auto rank = [stored](int column) {
     if (column == 0 && stored->has_key())
       return 2;
-    return stored->columns()[static_cast<size_t>(column)].type != Type::kText
+    return stored->columns()[static_cast<size_t>(column)].type !=
+                   ColumnType::kText
                ? 1
                : 0;
   };
@@ -186,7 +187,8 @@ int Close(sqlite3_vtab_cursor* cursor) {
 // more, and converts it: "5" is found in a column of numbers.
 void Find(size_t column, sqlite3_value* value, TraceCursor* cursor) {
   const int type = sqlite3_value_type(value);
-  const bool is_text = cursor->stored->columns()[column].type == Type::kText;
+  const bool is_text =
+      cursor->stored->columns()[column].type == ColumnType::kText;
   if (type == SQLITE_NULL)
     return cursor->rows.GoToNone();
   if (type == SQLITE_INTEGER && !is_text)
@@ -236,16 +238,16 @@ int GiveCell(sqlite3_vtab_cursor* cursor, sqlite3_context* context, int index) {
   if (!number)
     return SQLITE_OK;
   switch (column.type) {
-    case Type::kInteger:
+    case ColumnType::kInteger:
       sqlite3_result_int64(context, *number);
       break;
-    case Type::kReal: {
+    case ColumnType::kReal: {
       double value;
       memcpy(&value, &*number, sizeof(value));
       sqlite3_result_double(context, value);
       break;
     }
-    case Type::kText: {
+    case ColumnType::kText: {
       const std::string_view text =
           rows.stored->texts()->Get(static_cast<uint32_t>(*number));
       sqlite3_result_text64(context, text.data(), text.size(), SQLITE_STATIC,
