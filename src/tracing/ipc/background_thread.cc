@@ -99,7 +99,7 @@ void BackgroundThread::Detach() {
 
 bool MainThreadRuns() {
   char name[16];
-  snprintf(name, sizeof(name), "%d", static_cast<int>(getpid()));
+  snprintf(name, sizeof(name), "%d", getpid());
   return IsThreadOfProgram(name);
 }
 
