@@ -103,20 +103,13 @@ const TrackEventRows& ProtozeroRows() {
 
 const Tracer& ProtozeroTracer() {
   static const Tracer tracer = {
-      "protozero",
-      "LocalTrace, 64 MB of shared memory, a buffer of 64 MB",
-      &Start,
-      &Stop,
-      &SettleBriefly,
-      nullptr,
-      nullptr,
-      true,
-      &Instant,
-      &InstantWith1,
-      &Slice,
-      &SliceWith1,
-      &SliceWith3Ints,
-      &SliceWithString,
+      "protozero",     "LocalTrace, 64 MB of shared memory, a buffer of 64 MB",
+      &Start,          &Stop,
+      &SettleBriefly,  nullptr,
+      nullptr,         true,
+      &Instant,        &InstantWith1,
+      &Slice,          &SliceWith1,
+      &SliceWith3Ints, &SliceWithString,
       &Counter,
   };
   return tracer;
