@@ -156,16 +156,16 @@ TEST_F(TracingServiceTest, SizesAreGrantedOrReplaced) {
   };
   using Sizes = std::pair<size_t, size_t>;
   constexpr size_t kKb = 1024;
-  const Sizes kDefault(16 * kKb, 64 << 20);
+  const Sizes kDefault(16 * kKb, 32 << 20);
   EXPECT_EQ(clamp(0, 0), kDefault);
-  EXPECT_EQ(clamp(8 * kKb, 0), Sizes(8 * kKb, 64 << 20));
+  EXPECT_EQ(clamp(8 * kKb, 0), Sizes(8 * kKb, 32 << 20));
   EXPECT_EQ(clamp(0, 128 * kKb), Sizes(16 * kKb, 128 * kKb));
   EXPECT_EQ(clamp(0, 4 * kKb), Sizes(4 * kKb, 4 * kKb));
   EXPECT_EQ(clamp(0, 1028 * kKb), Sizes(4 * kKb, 1028 * kKb));
   EXPECT_EQ(clamp(32 * kKb, 2048 * kKb), Sizes(32 * kKb, 2048 * kKb));
   EXPECT_EQ(clamp(64 * kKb, 1024 * kKb), Sizes(32 * kKb, 1024 * kKb));
-  EXPECT_EQ(clamp(4 * kKb, 128 << 20), Sizes(4 * kKb, 64 << 20));
-  EXPECT_EQ(clamp(SIZE_MAX, SIZE_MAX), Sizes(32 * kKb, 64 << 20));
+  EXPECT_EQ(clamp(4 * kKb, 64 << 20), Sizes(4 * kKb, 32 << 20));
+  EXPECT_EQ(clamp(SIZE_MAX, SIZE_MAX), Sizes(32 * kKb, 32 << 20));
   EXPECT_EQ(clamp(12 * kKb, 120 * kKb), kDefault);
   EXPECT_EQ(clamp(5000, 5000), kDefault);
   EXPECT_EQ(clamp(8 * kKb, 4 * kKb), kDefault);
@@ -184,7 +184,7 @@ TEST_F(TracingServiceTest, SessionRunsItsCourse) {
   config_.data_sources[0].config.raw_fields = "raw";
   config_.duration_ms = 5555;
   Start();
-  EXPECT_EQ(producer_.TakeCalls(), "memory67108864/16384 setup1 start1");
+  EXPECT_EQ(producer_.TakeCalls(), "memory33554432/16384 setup1 start1");
   EXPECT_EQ(producer_.last_config().raw_fields, "raw");
   EXPECT_EQ(producer_.last_config().tracing_session_id, session_);
   EXPECT_EQ(producer_.last_config().trace_duration_ms, 5555u);
@@ -296,7 +296,7 @@ TEST_F(TracingServiceTest, DataSourcesAreChosenByTheirNamesAndProducers) {
   Start();
   EXPECT_EQ(other.TakeCalls(), "");
   EXPECT_EQ(producer_.TakeCalls(),
-            "memory67108864/16384 setup1 setup2 start1 start2");
+            "memory33554432/16384 setup1 setup2 start1 start2");
   // A data source may come later.
   descriptor.name = "source";
   producer_.connection()->RegisterDataSource(descriptor);
@@ -505,7 +505,7 @@ TEST_F(TracingServiceTest, FlushWaitsForAllProducers) {
   EXPECT_EQ(service_.Flush(session_, 100, 0x34, on_done), 2u);
   EXPECT_EQ(without_flush.TakeCalls(), "memory33554432/16384 setup2 start2");
   EXPECT_EQ(other.TakeCalls(),
-            "memory67108864/16384 setup1 start1 flush1[1]:52 flush2[1]:52");
+            "memory33554432/16384 setup1 start1 flush1[1]:52 flush2[1]:52");
   other.AcknowledgeFlush(2);
   producer_.AcknowledgeFlush(1);
   EXPECT_EQ(results, "yes ");
@@ -890,7 +890,7 @@ TEST_F(TracingServiceTest, NoMemoryNoDataSources) {
   EXPECT_EQ(Stats().producers_without_memory, 1u);
   // Other producers record.
   producer_.Connect(&service_, "source", Info());
-  EXPECT_EQ(producer_.TakeCalls(), "memory67108864/16384 setup1 start1");
+  EXPECT_EQ(producer_.TakeCalls(), "memory33554432/16384 setup1 start1");
   EXPECT_EQ(Stats().producers_without_memory, 1u);
   producer_.Die();
   service_.StopTracing(session_);

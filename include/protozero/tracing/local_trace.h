@@ -91,7 +91,7 @@ class LocalTrace {
     // The size of the memory that threads write to. Its data go to the buffer.
     // Threads begin at its front: memory that no burst has needed costs
     // nothing, and what a burst has needed is given back.
-    size_t shared_memory_size = 64 << 20;
+    size_t shared_memory_size = 32 << 20;
     // The policy of a thread when that memory is full.
     BufferExhaustedPolicy exhausted_policy = BufferExhaustedPolicy::kDrop;
   };

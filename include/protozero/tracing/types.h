@@ -78,15 +78,16 @@ struct TracingLimits {
   // Sizes of the memory that a producer shares with the service. The memory is
   // sparse: writers begin at its front, and take more only while the service
   // does not run, because other programs have its processor. 15 million events
-  // a second, of 13 bytes each, fill the default in a third of a second.
+  // a second, of 13 bytes each, fill the default in a sixth of a second. The C
+  // SDK of Perfetto takes no more.
   static constexpr size_t kDefaultShmPageSize = 16 * 1024;
-  static constexpr size_t kDefaultShmSize = 64 * 1024 * 1024;
+  static constexpr size_t kDefaultShmSize = 32 * 1024 * 1024;
   static constexpr size_t kMaxShmPageSize = 32 * 1024;
-  static constexpr size_t kMaxShmSize = 64 * 1024 * 1024;
+  static constexpr size_t kMaxShmSize = 32 * 1024 * 1024;
   // The sum over all producers of one process. A producer gets at most half of
   // the rest, or kReducedShmSize, and may not bring more memory of its own than
   // the rest.
-  static constexpr size_t kMaxShmSizePerProcess = 128 * 1024 * 1024;
+  static constexpr size_t kMaxShmSizePerProcess = 64 * 1024 * 1024;
   static constexpr size_t kReducedShmSize = 256 * 1024;
 
   // Limits of sessions.
