@@ -38,10 +38,13 @@ def can_unshare(*options):
 
 
 def switches(process):
-  """How often threads of the process have slept so far."""
-  return sum(
-      int(re.search(r'^voluntary_ctxt_switches:\s*(\d+)', path.read_text(), re.M)[1])
-      for path in pathlib.Path('/proc/%d/task' % process.pid).glob('*/status'))
+  """How often the main thread and the library's have slept so far. ThreadSanitizer has
+  a thread of its own."""
+  texts = {path.parent.name: path.read_text()
+           for path in pathlib.Path('/proc/%d/task' % process.pid).glob('*/status')}
+  return sum(int(re.search(r'^voluntary_ctxt_switches:\s*(\d+)', text, re.M)[1])
+             for tid, text in texts.items()
+             if tid == str(process.pid) or text.startswith('Name:\tprotozero\n'))
 
 
 def wait_until_quiet(process):
