@@ -503,7 +503,7 @@ TEST_F(TracingServiceTest, FlushWaitsForAllProducers) {
   };
   EXPECT_EQ(service_.Flush(session_, 0, 0x34, on_done), 1u);
   EXPECT_EQ(service_.Flush(session_, 100, 0x34, on_done), 2u);
-  EXPECT_EQ(without_flush.TakeCalls(), "memory33554432/16384 setup2 start2");
+  EXPECT_EQ(without_flush.TakeCalls(), "memory16777216/16384 setup2 start2");
   EXPECT_EQ(other.TakeCalls(),
             "memory33554432/16384 setup1 start1 flush1[1]:52 flush2[1]:52");
   other.AcknowledgeFlush(2);
