@@ -103,7 +103,7 @@ const TrackEventRows& ProtozeroRows() {
 
 const Tracer& ProtozeroTracer() {
   static const Tracer tracer = {
-      "protozero",     "LocalTrace, 64 MB of shared memory, a buffer of 64 MB",
+      "protozero",     "LocalTrace, 32 MB of shared memory, a buffer of 64 MB",
       &Start,          &Stop,
       &SettleBriefly,  nullptr,
       nullptr,         true,
