@@ -170,7 +170,7 @@ TEST_F(MemoryAheadTest, NothingIsLostMeanwhile) {
   std::thread taker([&] {
     while (!is_done) {
       for (size_t page = abi.num_pages(); page > 3 * kMiB / kPageSize; --page) {
-        if (abi.TryTakePage(page - 1)) {
+        if (abi.TryAcquirePage(page - 1).is_valid()) {
           if (!memory_->GiveBack((page - 1) * kPageSize, kPageSize))
             abi.ReturnPage(page - 1);
         }

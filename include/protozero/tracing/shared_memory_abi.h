@@ -257,10 +257,6 @@ class SharedMemoryABI {
   // from there, page by page, so what they use at a time is in one piece.
   static constexpr size_t kFrontSize = 2 * 1024 * 1024;
 
-  // Take a page that is not partitioned, so that no writer uses it, and give it
-  // back. To overwrite its word by zero is to give it back.
-  bool TryTakePage(size_t page_idx) const;
-  void ReturnPage(size_t page_idx) const;
   // Partitions a page that is not partitioned.
   bool TryPartitionPage(size_t page_idx, PageLayout layout) const;
   // Acquires the first free chunk of a page partitioned as |layout|. The caller
@@ -278,6 +274,9 @@ class SharedMemoryABI {
                        chunk_sizes_[kPageDiv1], page_idx, 0)
                : Chunk();
   }
+  // Gives back a page of TryAcquirePage() whose chunk has not begun. To
+  // overwrite its word by zero does the same.
+  void ReturnPage(size_t page_idx) const;
   // Sets the chunk's owner. |packets| are its first count and flags.
   static void InitChunkForWriting(const Chunk& chunk,
                                   WriterID writer_id,

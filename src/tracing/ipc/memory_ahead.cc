@@ -61,7 +61,7 @@ bool MemoryAhead::GiveBackPage(size_t page) {
   const SharedMemoryABI& abi = arbiter_->shmem_abi();
   constexpr size_t kKernelPage = SharedMemoryABI::kMinPageSize;
   const size_t offset = page * page_size();
-  if (!abi.TryTakePage(page))
+  if (!abi.TryAcquirePage(page).is_valid())
     return false;
   // The word goes last: when it is zero, a writer may take the page, and what
   // it writes must stay.

@@ -16,11 +16,6 @@ namespace {
 // another process writes to the page all the time, to keep this one busy.
 constexpr int kMaxAttempts = 1024;
 
-// The word of a page that a writer has acquired as a whole.
-constexpr uint32_t kTakenPage = uint32_t{SharedMemoryABI::kPageDiv1}
-                                    << SharedMemoryABI::kLayoutShift |
-                                SharedMemoryABI::kChunkBeingWritten;
-
 constexpr uint32_t WithState(uint32_t page_word,
                              size_t chunk_idx,
                              SharedMemoryABI::ChunkState state) {
@@ -53,13 +48,6 @@ bool SharedMemoryABI::TryPartitionPage(size_t page_idx,
   return page_header(page_idx)->header_bitmap.compare_exchange_strong(
       expected, static_cast<uint32_t>(layout) << kLayoutShift,
       std::memory_order_relaxed, std::memory_order_relaxed);
-}
-
-bool SharedMemoryABI::TryTakePage(size_t page_idx) const {
-  uint32_t expected = 0;
-  return page_header(page_idx)->header_bitmap.compare_exchange_strong(
-      expected, kTakenPage, std::memory_order_acquire,
-      std::memory_order_relaxed);
 }
 
 void SharedMemoryABI::ReturnPage(size_t page_idx) const {
