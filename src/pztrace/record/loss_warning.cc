@@ -43,7 +43,7 @@ std::string LosingProgram(const TraceStats& stats) {
     if (its <= most)
       continue;
     most = its;
-    name = ShownName(producer.name) + " (" + std::to_string(producer.pid) + ")";
+    name = ShownProcess(producer.name, producer.pid);
   }
   return name;
 }

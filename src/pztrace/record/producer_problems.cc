@@ -47,10 +47,8 @@ std::string ListOf(const Names& names) {
 // Returns a list such as "server (12), client (13)".
 std::string ListOf(const TraceStats::SilentProducers& programs) {
   std::string list;
-  for (const auto& [name, pid] : programs.named) {
-    list += (list.empty() ? "" : ", ") + ShownName(name) + " (" +
-            std::to_string(pid) + ")";
-  }
+  for (const auto& [name, pid] : programs.named)
+    list += (list.empty() ? "" : ", ") + ShownProcess(name, pid);
   return list + (programs.number > programs.named.size() ? ", ..." : "");
 }
 
@@ -133,9 +131,9 @@ void ProducerProblems::CheckClock(
   }
   const double seconds = static_cast<double>(producer.clock_ahead_ns) / 1e9;
   PrintError(kProgram,
-             "%s (%d) is in another time namespace: its times are %.1f s %s "
+             "%s is in another time namespace: its times are %.1f s %s "
              "those of the recorder%s",
-             ShownName(producer.name).c_str(), static_cast<int>(producer.pid),
+             ShownProcess(producer.name, producer.pid).c_str(),
              seconds < 0 ? -seconds : seconds, seconds < 0 ? "before" : "after",
              other_clocks_.size() == kMaxOtherClocks
                  ? "; further programs are not checked"
@@ -243,9 +241,8 @@ void ProducerProblems::OnProducerWithoutMemory(
     const std::string& reason) {
   if (knows_lack_of_memory_)
     return;
-  PrintError(kProgram, "%s (%d) is not recorded: no shared memory: %s",
-             ShownName(info.name).c_str(), static_cast<int>(info.pid),
-             reason.c_str());
+  PrintError(kProgram, "%s is not recorded: no shared memory: %s",
+             ShownProcess(info.name, info.pid).c_str(), reason.c_str());
   knows_lack_of_memory_ = true;
 }
 

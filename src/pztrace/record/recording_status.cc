@@ -54,8 +54,7 @@ Programs ProgramsOf(const RecordingStats& stats) {
     // One without data sources, such as `pztrace trigger`, has no part in it.
     if (producer.data_sources == 0)
       continue;
-    programs[producer.producer_id] =
-        ShownName(producer.name) + " (" + std::to_string(producer.pid) + ")";
+    programs[producer.producer_id] = ShownProcess(producer.name, producer.pid);
   }
   return programs;
 }

@@ -95,8 +95,8 @@ bool PrintStats(ConstBytes bytes, FILE* out) {
   std::map<uint32_t, std::string> names;
   for (const ConstBytes producer_bytes : stats.producers()) {
     const pbzero::Stats_Producer::Decoder producer(producer_bytes);
-    names[producer.id()] = ShownName(producer.name().ToStdStringView()) + " (" +
-                           std::to_string(producer.pid()) + ")";
+    names[producer.id()] =
+        ShownProcess(producer.name().ToStdStringView(), producer.pid());
   }
   // Only the number of a producer that has gone is known.
   const auto name_of = [&names](uint32_t id) {

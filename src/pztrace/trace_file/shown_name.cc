@@ -32,4 +32,8 @@ std::string ShownName(std::string_view name) {
   return Escaped(Cut(name, kMaxShownBytes));
 }
 
+std::string ShownProcess(std::string_view name, int64_t pid) {
+  return ShownName(name) + " (" + std::to_string(pid) + ")";
+}
+
 }  // namespace pztrace

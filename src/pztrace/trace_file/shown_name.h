@@ -4,6 +4,7 @@
 #define SRC_PZTRACE_TRACE_FILE_SHOWN_NAME_H_
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include <string>
 #include <string_view>
@@ -21,6 +22,9 @@ std::string Cut(std::string_view name, size_t max_size);
 // choose their names, and those of data sources, so these have any bytes and
 // any length.
 std::string ShownName(std::string_view name);
+
+// Returns a process's name, in that form, and its number: "server (12)".
+std::string ShownProcess(std::string_view name, int64_t pid);
 
 }  // namespace pztrace
 
