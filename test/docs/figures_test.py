@@ -50,10 +50,10 @@ TIME = (r'(?:ns|[uµ]s|ms|s|(?:micro|milli|nano)?seconds?|minutes?|times|x|%|M/s
 SIZE = r'(?:bytes?|[kKMG]i?B)(?!\w)'
 FIGURE = re.compile(r'%s %s' % (RANGE, TIME))
 FIGURE_OR_SIZE = re.compile(r'%s (?:%s|%s)' % (RANGE, TIME, SIZE))
-# Of a sentence with a figure, all numbers count: "1.4 times as long, and 2.5 with gcc".
+# All numbers of a sentence with a figure count: "1.4 times as long, and 2.5 with gcc".
 NUMBERS = re.compile(r'%s(?: (?:%s|%s))?' % (RANGE, TIME, SIZE))
 TAKES = re.compile(r'\b(?:takes?|took|keeps|suffices)\b')
-# Of these, tests compare what the page shows with what programs print.
+# Blocks of code, and comments: other tests compare them with what programs print.
 CODE = re.compile(r'^```.*?^```|<!--.*?-->|(?<=\n\n)(?: {4}[^\n]*\n|\n(?= {4}))+', re.M | re.S)
 
 Block = collections.namedtuple('Block', 'page heading text')

@@ -159,7 +159,7 @@ class FlightRecorderTest(PztraceTest):
     program = self.start_program('server')
     self.write_until(program, 'before', 'traced\n')
     self.kill(recorder)
-    # As one that is being killed: its connections have ended, and it still accepts.
+    # A recorder that is being killed has ended its connections, and still accepts.
     os.unlink(self.address)
     with socket.socket(socket.AF_UNIX) as listener:
       listener.bind(self.address)

@@ -17,16 +17,14 @@ namespace internal {
 // Commits what the writers of a connection have finished, and says how long the
 // producer's thread may wait:
 //
-//   threads fill chunks    until a batch may be finished
-//   no chunk is filled     until what is finished has to be committed, 100 ms
-//   at
-//                          most; a writer that finishes a batch ends the wait
-//   no chunk for 100 ms    until writers' chunks may be idle, memory can be
-//   given
-//                          back, or for any time; a writer that takes a chunk
-//                          ends the wait
+//   threads fill chunks   until a batch may be finished
+//   no chunk is filled    until what is finished has to be committed: 100 ms at
+//                         most. A writer that finishes a batch ends the wait
+//   no chunk for 100 ms   until chunks may be idle, or there is memory to
+//                         give back, or for any time. A writer that takes a
+//                         chunk ends the wait
 //
-// For the producer's thread.
+// The producer's thread uses it.
 class CommitSchedule {
  public:
   CommitSchedule(const Producer::Options& options,

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <iterator>
 
 #include "protozero/proto_decoder.h"
 #include "protozero/proto_utils.h"
