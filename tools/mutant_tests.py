@@ -2,7 +2,6 @@
 """Runs the tests of a build that has mutants compiled in. Called by tools/mutants."""
 
 import collections
-import os
 import re
 import signal
 import tempfile
@@ -41,10 +40,8 @@ class Tests:
     self.scripts = {name for name in programs
                     if name in known and known[name]['kind'] == 'script'}
     # A mutant that allocates without an end is stopped early.
-    sanitizers = dict(run_tests.SANITIZER_OPTIONS)
-    sanitizers['ASAN_OPTIONS'] += ':hard_rss_limit_mb=2000'
-    self.env = dict(os.environ, **sanitizers, PROTOZERO_SOURCE_ROOT=tree,
-                    PROTOZERO_BUILD_DIR=build)
+    self.env = run_tests.environment(build, tree)
+    self.env['ASAN_OPTIONS'] += ':hard_rss_limit_mb=2000'
     self.reached = collections.defaultdict(list)  # (program, case), by mutant.
     self.seconds = {}  # Of processors, by (program, case).
 

@@ -129,8 +129,7 @@ class Tests:
                            '--root=' + tree, '--args=' + gn_args], cwd=tree)
     with open(os.path.join(self.folder, 'tests.json')) as f:
       self.known = {test['name']: test for test in json.load(f)}
-    self.env = dict(os.environ, PROTOZERO_SOURCE_ROOT=tree,
-                    PROTOZERO_BUILD_DIR=self.folder, **run_tests.SANITIZER_OPTIONS)
+    self.env = run_tests.environment(self.folder, tree)
 
   def build(self, names):
     """Returns what the compilers say if that fails."""

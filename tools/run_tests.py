@@ -72,6 +72,8 @@ CONFIGS = [
            plugin_of='release'),
 ]
 
+PYTHON_FOLDERS = ('test/testing', 'test/plugin', 'test/differential', 'test/pbz',
+                  'tools')
 SANITIZER_OPTIONS = {
     'ASAN_OPTIONS': 'check_initialization_order=1:strict_init_order=1:'
                     'strict_string_checks=1:detect_stack_use_after_return=1:'
@@ -279,9 +281,17 @@ def run_script(test, build_dir, env, options):
   return code, output, outcome
 
 
+def environment(build_dir, root=ROOT):
+  """Returns the variables that tests find."""
+  # Python tests find common modules, and leave no __pycache__ beside them.
+  path = [os.path.join(root, folder) for folder in PYTHON_FOLDERS]
+  return dict(os.environ, PROTOZERO_SOURCE_ROOT=root,
+              PROTOZERO_BUILD_DIR=build_dir, PYTHONPATH=os.pathsep.join(path),
+              PYTHONDONTWRITEBYTECODE='1', **SANITIZER_OPTIONS)
+
+
 def run_test(test, build_dir, options):
-  env = dict(os.environ, PROTOZERO_SOURCE_ROOT=ROOT,
-             PROTOZERO_BUILD_DIR=build_dir, **SANITIZER_OPTIONS)
+  env = environment(build_dir)
   symbolizer = '/usr/bin/llvm-symbolizer-19'
   if os.path.exists(symbolizer):
     for sanitizer in ('ASAN', 'UBSAN', 'TSAN', 'LSAN'):

@@ -14,13 +14,10 @@ import tempfile
 import textwrap
 import unittest
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-sys.path[:0] = [str(ROOT / 'test' / 'testing'), str(ROOT / 'tools')]
-sys.dont_write_bytecode = True
-# pylint: disable=wrong-import-position
 import bench_runs
 from cases import run_cases
 
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 BENCH_TABLE = ROOT / 'tools' / 'bench_table'
 
 CONTEXT = {

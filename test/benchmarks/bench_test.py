@@ -13,15 +13,12 @@ import subprocess
 import sys
 import unittest
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-sys.path[:0] = [str(ROOT / 'test' / 'testing'), str(ROOT / 'tools')]
-sys.dont_write_bytecode = True
-# pylint: disable=wrong-import-position
 import bench_runs
 import bench_verdict
 from cases import run_cases
 from measuring import Error
 
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 CONTEXT = {'processor': 'A processor', 'num_cpus': 2, 'load_avg': [0.1],
            'compiler': 'clang 19, optimized', 'date': '2026-11-21',
            'peers': 'a peer 1.0'}

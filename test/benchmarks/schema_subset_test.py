@@ -12,10 +12,9 @@ import re
 import sys
 import unittest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / 'test' / 'testing'))
-from cases import run_cases  # pylint: disable=wrong-import-position
+from cases import run_cases
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 PART = ROOT / 'test/benchmarks/perfetto_trace.proto'
 WHOLE = ROOT / 'include/protozero/tracing/trace.proto'
 

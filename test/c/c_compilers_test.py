@@ -13,13 +13,11 @@ import functools
 import os
 import re
 import subprocess
-import sys
 import tempfile
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(HERE, os.pardir, 'plugin'))
-import compilers  # pylint: disable=wrong-import-position
+import compilers
 
+HERE = os.path.dirname(os.path.abspath(__file__))
 INCLUDE = os.path.join(compilers.SOURCE_ROOT, 'include')
 HEADERS = ['protozero/c/pbz_writer.h', 'protozero/c/pbz_decoder.h',
            'protozero/c/pbz_stream.h', 'protozero/c/pbz_task.h']

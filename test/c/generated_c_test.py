@@ -16,13 +16,11 @@ import functools
 import os
 import re
 import subprocess
-import sys
 import tempfile
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(HERE, os.pardir, 'plugin'))
-import compilers  # pylint: disable=wrong-import-position
+import compilers
 
+HERE = os.path.dirname(os.path.abspath(__file__))
 GOLDEN = 'test/protos/plugin/golden.proto'
 PROTOS = ['test_msg.proto', 'test/protos/benchmark_messages.proto'] + [
     'test/protos/plugin/%s.proto' % name

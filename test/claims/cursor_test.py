@@ -11,16 +11,12 @@ varints are encoded with are loaded once for each row of setters of varints.
   cursor_test.py
 """
 
-import os
 import pathlib
 import re
 import subprocess
-import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
-                                os.pardir, 'plugin'))
-import compilers  # pylint: disable=wrong-import-position
-from hot_path import disassemble, hot_path  # pylint: disable=wrong-import-position
+import compilers
+from hot_path import disassemble, hot_path
 
 ROOT = pathlib.Path(compilers.SOURCE_ROOT)
 

@@ -19,9 +19,7 @@ import subprocess
 import sys
 import tempfile
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
-                                os.pardir, 'plugin'))
-import compilers  # pylint: disable=wrong-import-position
+import compilers
 
 ROOT = pathlib.Path(compilers.SOURCE_ROOT)
 FLAGS = ['-fno-exceptions', '-fno-rtti'] + compilers.WARNINGS

@@ -12,15 +12,11 @@ the same bytes.
 """
 
 import functools
-import os
 import pathlib
 import subprocess
-import sys
 import tempfile
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
-                                os.pardir, 'plugin'))
-import compilers  # pylint: disable=wrong-import-position
+import compilers
 
 ROOT = pathlib.Path(compilers.SOURCE_ROOT)
 FLAGS = ['-std=c++17', '-O2', '-DNDEBUG', '-fPIC',

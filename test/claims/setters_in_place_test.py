@@ -11,14 +11,10 @@ hundred, and looks for setters that were not inlined: functions in the object.
 
 import argparse
 import functools
-import os
 import pathlib
 import subprocess
-import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
-                                os.pardir, 'plugin'))
-import compilers  # pylint: disable=wrong-import-position
+import compilers
 
 ROOT = pathlib.Path(compilers.SOURCE_ROOT)
 

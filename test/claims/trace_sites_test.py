@@ -18,10 +18,8 @@ import re
 import subprocess
 import sys
 
-sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[1] / 'plugin'),
-                str(pathlib.Path(__file__).resolve().parents[2] / 'tools')]
-import compilers  # pylint: disable=wrong-import-position
-from hot_path import disassemble, hot_path  # pylint: disable=wrong-import-position
+import compilers
+from hot_path import disassemble, hot_path
 
 ROOT = pathlib.Path(compilers.SOURCE_ROOT)
 

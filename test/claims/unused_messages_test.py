@@ -15,12 +15,9 @@ import functools
 import os
 import pathlib
 import subprocess
-import sys
 import tempfile
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
-                                os.pardir, 'plugin'))
-import compilers  # pylint: disable=wrong-import-position
+import compilers
 
 ROOT = pathlib.Path(compilers.SOURCE_ROOT)
 # gcc takes half a minute to read the header of a thousand.

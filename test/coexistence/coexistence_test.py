@@ -21,12 +21,9 @@ import os
 import pathlib
 import re
 import subprocess
-import sys
 import tempfile
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
-                                os.pardir, 'plugin'))
-import compilers  # pylint: disable=wrong-import-position
+import compilers
 
 ROOT = pathlib.Path(compilers.SOURCE_ROOT)
 HERE = ROOT / 'test' / 'coexistence'

@@ -6,14 +6,11 @@ of our ABI in it, so that no other library has it.
   library_names_test.py LIBRARY...
 """
 
-import os
 import re
 import subprocess
 import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
-                                os.pardir, 'plugin'))
-import compilers  # pylint: disable=wrong-import-position
+import compilers
 
 ALLOWED = re.compile(
     # Ours, of C++ and of C.

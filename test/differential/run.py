@@ -19,18 +19,14 @@ fixed seed; with others, and for longer, as
 import argparse
 import functools
 import json
-import os
 import pathlib
 import shlex
 import shutil
 import subprocess
 import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
-                                os.pardir, 'plugin'))
-import compilers  # pylint: disable=wrong-import-position
-import generate  # pylint: disable=wrong-import-position
-
+import compilers
+import generate
 
 # The drivers are compiled with the flags of this file.
 LIKE_DRIVERS = 'differential/differential_main.cc'

@@ -12,6 +12,8 @@ import re
 import subprocess
 import sys
 
+from cases import defined_tests
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BLOCK = re.compile(r'^```.*?^```|<!--.*?-->', re.M | re.S)
 # A word that looks like a name of ours: CamelCase, snake_case, or a macro. But
@@ -30,27 +32,6 @@ OTHERS = re.compile(
     r'(?:kF|FieldMetadata_F|f|has_f)oo_?[bB]ar\w*')
 # A generated name, and the field or message that it is made of.
 GENERATED = re.compile(r'(?:set|add|has|clear)_(\w+)|k([A-Z]\w+)')
-
-
-def defined_tests():
-  """Suite.Case of C++ and Python tests, and the names of fuzzers."""
-  names = set()
-  for path in (ROOT / 'test').rglob('*'):
-    if path.suffix == '.cc':
-      names.update(
-          '.'.join(match) for match in re.findall(
-              r'^TEST(?:_F|_P)?\(\s*(\w+),\s*(\w+)\)', path.read_text(), re.M))
-    elif path.suffix == '.py':
-      suite = None
-      for kind, name in re.findall(r'^(class|  def) (\w+)', path.read_text(),
-                                   re.M):
-        if kind == 'class':
-          suite = name
-        elif suite is not None:
-          names.add('%s.%s' % (suite, name))
-    elif path.name == 'BUILD.gn':
-      names.update(re.findall(r'^pz_fuzzer\("(\w+)"\)', path.read_text(), re.M))
-  return names
 
 
 def snake_case(name):

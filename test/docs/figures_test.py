@@ -33,11 +33,9 @@ import subprocess
 import sys
 import unittest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / 'test' / 'testing'), str(ROOT / 'test' / 'docs')]
-from cases import run_cases  # pylint: disable=wrong-import-position
-from doc_names_test import defined_tests  # pylint: disable=wrong-import-position
+from cases import defined_tests, run_cases
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 LIST = ROOT / 'test' / 'docs' / 'figures.tsv'
 KINDS = ('time', 'size', 'counted', 'cited', 'fixed')
 # Pages of measurements. Their sizes are figures, too; elsewhere they are, too, where

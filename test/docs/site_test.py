@@ -26,10 +26,9 @@ import urllib.parse
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / 'tools' / 'site'))
-sys.path.insert(0, str(ROOT / 'test' / 'testing'))
 
-from browser import Browser  # pylint: disable=wrong-import-position
-import reference  # pylint: disable=wrong-import-position
+from browser import Browser
+import reference
 
 SITE = ROOT / 'third_party' / 'site' / 'bin' / 'mkdocs'
 

@@ -45,11 +45,9 @@ import subprocess
 import sys
 import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / 'test' / 'packaging'))
-# pylint: disable=wrong-import-position
 from projects import NO_PLUGIN, PLUGIN, QUICK, use_compiler_cache
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 COMPILER = os.environ.get('CXX', 'g++')
 # The snippets have to be correct, not just to compile.
 FLAGS = ['-std=c++17', '-pthread', '-Wall', '-Wextra', '-Werror', '-O0',

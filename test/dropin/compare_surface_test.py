@@ -9,12 +9,10 @@ import re
 import sys
 import unittest
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / 'testing'))
 import compare_surface
 from cases import run_cases
 from compare_surface import (check, find_differences, read_list, read_lists,
                              surface)
-
 
 
 def skip_if(reason):

@@ -12,9 +12,7 @@ import sys
 import tempfile
 import unittest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / 'test' / 'testing'))
-from cases import run_cases  # pylint: disable=wrong-import-position
+from cases import run_cases
 
 BUILD_DIR = pathlib.Path.cwd()
 STEPS = 100

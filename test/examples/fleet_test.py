@@ -16,10 +16,9 @@ import subprocess
 import sys
 import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / 'test' / 'plugin'))
-from compilers import Counter  # pylint: disable=wrong-import-position
+from compilers import Counter
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path.cwd()
 
 
@@ -32,7 +31,6 @@ def load(name, path):
   return module
 
 
-sys.dont_write_bytecode = True
 FLEET = load('fleet', ROOT / 'examples' / 'fleet' / 'run')
 SUMMARY = load('trace_summary', ROOT / 'tools' / 'trace_summary')
 

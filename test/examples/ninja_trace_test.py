@@ -16,10 +16,9 @@ import unittest
 
 from google.protobuf import empty_pb2  # Debian's python3-protobuf.
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / 'test' / 'testing'))
-from cases import run_cases  # pylint: disable=wrong-import-position
+from cases import run_cases
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 HERE = ROOT / 'test' / 'examples'
 SAMPLE = HERE / 'sample.ninja_log'
 SCHEMA_DIR = ROOT / 'include' / 'protozero' / 'tracing'

@@ -7,11 +7,11 @@ import subprocess
 import sys
 import tempfile
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(ROOT / 'test' / 'testing'))
-sys.path.insert(0, str(ROOT / 'test' / 'pztrace'))
-import row_cases  # pylint: disable=wrong-import-position
-from wire import delimited, integer, varint  # pylint: disable=wrong-import-position
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+# People run fuzzers without tools/test, which says where modules are.
+sys.path.append(str(ROOT / 'test' / 'testing'))
+import row_cases
+from wire import delimited, integer, varint
 
 SCHEMAS = [
     'test_msg.proto',

@@ -33,8 +33,7 @@ SOURCES = pathlib.Path(__file__).resolve().parent
 ROOT = SOURCES.parents[1]
 WORK = ROOT / 'third_party' / 'interop'
 
-sys.dont_write_bytecode = True
-import schema as schema_lib  # pylint: disable=wrong-import-position
+import schema as schema_lib
 
 PROTOS = ['groups.proto', 'schema2.proto', 'schema3.proto']
 MAX_FAILURES_SHOWN = 20

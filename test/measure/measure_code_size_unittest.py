@@ -15,11 +15,10 @@ import sys
 import tempfile
 import unittest
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / 'testing'))
-from cases import TOOLS, load_tool, run_cases  # pylint: disable=wrong-import-position
+from cases import TOOLS, load_tool, run_cases
 
 tool = load_tool('measure_code_size')
-import object_code  # pylint: disable=wrong-import-position
+import object_code
 
 BUILD = None  # set by main()
 

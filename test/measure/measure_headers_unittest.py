@@ -13,8 +13,7 @@ import sys
 import tempfile
 import unittest
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / 'testing'))
-from cases import TOOLS, load_tool, run_cases  # pylint: disable=wrong-import-position
+from cases import TOOLS, load_tool, run_cases
 
 tool = load_tool('measure_headers')
 

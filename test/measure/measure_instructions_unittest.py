@@ -18,8 +18,8 @@ import textwrap
 import unittest
 
 from fake_callgrind import callgrind
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / 'testing'))
-from cases import TOOLS, load_tool, run_cases  # pylint: disable=wrong-import-position
+
+from cases import TOOLS, load_tool, run_cases
 
 measure_instructions = load_tool('measure_instructions')
 

@@ -16,13 +16,10 @@ import sys
 import tempfile
 import unittest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / 'test' / 'testing'))
-sys.path.insert(0, str(ROOT / 'test' / 'plugin'))
-# pylint: disable=wrong-import-position
 import compilers
 from cases import load_tool, run_cases
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 amalgamate = load_tool('amalgamate')
 
 BUILD = pathlib.Path.cwd()

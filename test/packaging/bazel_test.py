@@ -13,12 +13,10 @@ import sys
 import tempfile
 import unittest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / 'test' / 'testing'))
-# pylint: disable=wrong-import-position
 from cases import run_cases, version
 from projects import BUILD, GREET, GREETING, PROTOS, TRACED, ProjectsTest
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 RULES = pathlib.Path('/usr/share/bazel')
 
 WORKSPACE = '''workspace(name = "consumer")

@@ -14,13 +14,11 @@ import subprocess
 import sys
 import tarfile
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / 'test' / 'testing'))
-# pylint: disable=wrong-import-position
 from cases import run_cases, version
 from projects import (BUILD, GREET, GREETING, MAIN, MESSAGE, NO_PLUGIN, PLUGIN, QUICK,
                       ProjectsTest, execute)
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROJECT = '''cmake_minimum_required(VERSION 3.20)
 project(my_project LANGUAGES CXX)
 %s

@@ -11,12 +11,10 @@ import pathlib
 import sys
 import unittest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / 'test' / 'testing'))
-# pylint: disable=wrong-import-position
 from cases import run_cases, version
 from projects import BUILD, ProjectsTest
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 CONAN = ROOT / 'third_party/conan/bin/conan'
 # As QUICK of the other tests.
 QUICK = {'tools.cmake.cmaketoolchain:generator': 'Ninja',

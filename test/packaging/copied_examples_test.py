@@ -13,12 +13,10 @@ import shutil
 import subprocess
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / 'test' / 'testing'))
-# pylint: disable=wrong-import-position
 from cases import run_cases
 from projects import BUILD, NO_PLUGIN, PLUGIN, ProjectsTest
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 WARNINGS = '-O0 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror'
 REQUESTS = 300
 PAGES = 16

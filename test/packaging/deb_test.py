@@ -14,12 +14,10 @@ import subprocess
 import sys
 import unittest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / 'test' / 'testing'))
-# pylint: disable=wrong-import-position
 from cases import run_cases, version
 from projects import GREET, PROTOS, QUICK, ProjectsTest
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 SUITES = os.environ.get('DEBIAN_SUITES', '').split()
 MAPBOX = 'libprotozero-dev'
 

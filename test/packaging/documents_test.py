@@ -10,12 +10,10 @@ import shutil
 import sys
 import unittest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / 'test' / 'testing'))
-# pylint: disable=wrong-import-position
 from cases import run_cases, version
 from projects import BUILD, ProjectsTest
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAMS = ('pbz', 'pztrace', 'protoc-gen-pbzero')
 COMMANDS = {'pbz': ('decode', 'stats'),
             'pztrace': ('record', 'stat', 'cat', 'top'),

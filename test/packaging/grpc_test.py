@@ -12,11 +12,10 @@ import shutil
 import subprocess
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / 'test' / 'testing'))
-# pylint: disable=wrong-import-position
 from cases import run_cases
 from projects import PLUGIN, ProjectsTest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 # Exits with 0 if the slices are the message's memory, and end its life.
 NO_COPY = '''

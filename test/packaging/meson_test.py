@@ -11,11 +11,10 @@ import shutil
 import sys
 import unittest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / 'test' / 'testing'))
-# pylint: disable=wrong-import-position
 from cases import run_cases, version
 from projects import BUILD, GREET, GREETING, TRACED, ProjectsTest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 # docs/building.md has the like.
 PROJECT = '''project('my_project', 'cpp', default_options: ['cpp_std=c++17'])

@@ -5,15 +5,12 @@
 Runs in a build directory, which has protozero_plugin.
 """
 
-import pathlib
 import shutil
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / 'test' / 'testing'))
-# pylint: disable=wrong-import-position
 from cases import run_cases, version
 from projects import BUILD, GREET, GREETING, TRACED, ProjectsTest
+
 
 # docs/building.md has the like.
 MAKEFILE = '''PLUGIN := $(shell pkg-config --variable=plugin protozero)

@@ -18,12 +18,10 @@ import pathlib
 import sys
 import unittest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / 'test' / 'testing'))
-# pylint: disable=wrong-import-position
 from cases import run_cases
 from projects import BUILD, PLUGIN, ProjectsTest, execute
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 ZIG = next(ROOT.glob('third_party/ziglang/lib/python*/site-packages/ziglang/zig'),
            None)
 

@@ -10,12 +10,10 @@ import shutil
 import sys
 import unittest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / 'test' / 'testing'))
-# pylint: disable=wrong-import-position
 from cases import run_cases, version
 from projects import ProjectsTest, execute
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 NAMES = ('tester', 'tester@example.org')
 GIT = {'GIT_CONFIG_GLOBAL': '/dev/null',
        **{'GIT_%s_%s' % (who, what): value for who in ('AUTHOR', 'COMMITTER')

@@ -10,12 +10,10 @@ import json
 import pathlib
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / 'test' / 'testing'))
-# pylint: disable=wrong-import-position
 from cases import run_cases, version
 from projects import PLUGIN, QUICK, ProjectsTest
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 VCPKG = '''cmake_minimum_required(VERSION 3.20)
 function(vcpkg_check_features)
   set(feature_options -DPROTOZERO_BUILD_PLUGIN=OFF PARENT_SCOPE)

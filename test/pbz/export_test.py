@@ -14,7 +14,6 @@ import os
 import pathlib
 import random
 import re
-import resource
 import struct
 import subprocess
 import sys
@@ -25,13 +24,10 @@ from google.protobuf import descriptor_pb2
 from google.protobuf import descriptor_pool
 from google.protobuf import message_factory
 
-HERE = pathlib.Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent / 'testing'),
-                str(HERE.parent / 'differential')]
-import round_trip_test  # pylint: disable=wrong-import-position
-import schema_generator  # pylint: disable=wrong-import-position
-from cases import run_cases  # pylint: disable=wrong-import-position
-from wire import delimited, integer, tag, varint  # pylint: disable=wrong-import-position
+import round_trip_test
+import schema_generator
+from cases import run_cases
+from wire import delimited, integer, tag, varint
 
 BUILD_DIR = pathlib.Path(os.environ.get('PROTOZERO_BUILD_DIR', '.')).resolve()
 PBZ = BUILD_DIR / 'pbz'

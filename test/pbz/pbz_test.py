@@ -15,9 +15,8 @@ import sys
 import tempfile
 import unittest
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / 'testing'))
-from cases import run_cases, version  # pylint: disable=wrong-import-position
-from wire import varint  # pylint: disable=wrong-import-position
+from cases import run_cases, version
+from wire import varint
 
 ROOT = pathlib.Path(os.environ.get('PROTOZERO_SOURCE_ROOT', '.')).resolve()
 BUILD_DIR = pathlib.Path(os.environ.get('PROTOZERO_BUILD_DIR', '.')).resolve()

@@ -26,10 +26,8 @@ PBZ = BUILD_DIR / 'pbz'
 PROTOC = BUILD_DIR / 'protoc'
 MODERN_PROTOC = ROOT / 'third_party' / 'modern_protobuf' / 'bin' / 'protoc'
 
-sys.path[:0] = [str(ROOT / 'test' / 'differential'),
-                str(ROOT / 'test' / 'testing')]
-import schema_generator  # pylint: disable=wrong-import-position
-from wire import delimited, tag, varint  # pylint: disable=wrong-import-position
+import schema_generator
+from wire import delimited, tag, varint
 
 ALL = 'all.proto'
 MAX_DEPTH = 4

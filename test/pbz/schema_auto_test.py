@@ -11,14 +11,13 @@ import sys
 import tempfile
 import unittest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / 'test' / 'testing'))
-from cases import run_cases  # pylint: disable=wrong-import-position
-from extension_traces import (  # pylint: disable=wrong-import-position
+from cases import run_cases
+from extension_traces import (
     description_packet, is_description, packets_of, record,
     with_broken_descriptions)
-from wire import delimited, integer, varint  # pylint: disable=wrong-import-position
+from wire import delimited, integer, varint
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 PBZ = pathlib.Path.cwd() / 'pbz'
 PROTOC = pathlib.Path.cwd() / 'protoc'
 EVENT = b'.perfetto.protos.TrackEvent'

@@ -18,7 +18,6 @@ import glob
 import os
 import re
 import subprocess
-import sys
 
 import compilers
 

@@ -13,16 +13,13 @@ version control shows.
 import argparse
 import difflib
 import os
-import re
 import subprocess
-import sys
 import tempfile
 
 import compilers
 
-sys.path.insert(0, os.path.join(compilers.SOURCE_ROOT, 'test', 'testing'))
-from cases import version  # pylint: disable=wrong-import-position
-from wire import delimited, integer  # pylint: disable=wrong-import-position
+from cases import version
+from wire import delimited, integer
 
 GOLDEN_DIR = os.path.join(compilers.SOURCE_ROOT, 'test', 'plugin', 'golden')
 GOLDEN_PROTOS = [

@@ -9,10 +9,9 @@ import subprocess
 import sys
 import unittest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / 'test' / 'testing'))
-from cases import run_cases, version  # pylint: disable=wrong-import-position
+from cases import run_cases, version
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 PLUGINS = ['protozero_plugin', 'protoc-gen-pbzero']
 PROGRAMS = ['ninja_trace', 'pbz', 'pztrace', 'traced_workers']
 COMMANDS = ['pbz decode', 'pbz stats', 'pbz export', 'pztrace record', 'pztrace stat',

@@ -18,7 +18,7 @@ import termios
 import time
 import unittest
 
-from pztrace_test import BUILD_DIR, PZTRACE, WORKERS, PztraceTest, main
+from recording import BUILD_DIR, PZTRACE, WORKERS, PztraceTest, main
 
 LINE_TRACER = BUILD_DIR / 'line_tracer'
 EVENT_TRACER = BUILD_DIR / 'event_tracer'

@@ -3,17 +3,14 @@
 """`pztrace check` compares traces with rules: on traces of known content, and whatever
 the bytes are. Runs in the build directory."""
 
-import pathlib
 import subprocess
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / 'test' / 'testing'))
-from cases import run_cases  # pylint: disable=wrong-import-position
-from timeline_command import PZTRACE, TimelineCommandTest  # pylint: disable=wrong-import-position
-from track_events import (  # pylint: disable=wrong-import-position
+from cases import run_cases
+from timeline_command import PZTRACE, TimelineCommandTest
+from track_events import (
     BEGIN, END, INSTANT, MS, THREAD, described, event, first_packet, name, track)
-from wire import delimited, integer  # pylint: disable=wrong-import-position
+from wire import delimited, integer
 
 TRACE = (described() +
          event(1, BEGIN, 0, name('request')) + event(1, BEGIN, 1 * MS, name('db')) +

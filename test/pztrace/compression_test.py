@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 """Tests of compressed traces: Python's zlib, and the program zstd, say what is in them.
-Runs in the build directory, as pztrace_test.py does."""
+Runs in the build directory, as recording.py says."""
 
 import functools
 import gzip
@@ -14,13 +14,10 @@ import sys
 import unittest
 import zlib
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / 'test' / 'testing'))
-from cases import run_cases  # pylint: disable=wrong-import-position
-from timeline_command import (  # pylint: disable=wrong-import-position
-    PZTRACE, WORKERS, TimelineCommandTest)
-from track_events import packet as encode_packet  # pylint: disable=wrong-import-position
-from wire import delimited, integer  # pylint: disable=wrong-import-position
+from cases import run_cases
+from timeline_command import PZTRACE, WORKERS, TimelineCommandTest
+from track_events import packet as encode_packet
+from wire import delimited, integer
 
 DEFLATE = 50
 ZSTD = 133

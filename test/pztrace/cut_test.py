@@ -9,11 +9,9 @@ import subprocess
 import sys
 import zlib
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / 'test' / 'testing'))
-from cases import run_cases  # pylint: disable=wrong-import-position
-from timeline_command import PZTRACE, WORKERS, TimelineCommandTest  # pylint: disable=wrong-import-position
-from track_events import (  # pylint: disable=wrong-import-position
+from cases import run_cases
+from timeline_command import PZTRACE, WORKERS, TimelineCommandTest
+from track_events import (
     BEGIN, END, INSTANT, MS, arg, category, delimited, described, event, name)
 
 LARGE_TRACE = pathlib.Path.cwd() / 'large_trace'

@@ -24,13 +24,11 @@ import threading
 import xml.etree.ElementTree
 import zlib
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / 'test' / 'testing'))
-from cases import run_cases  # pylint: disable=wrong-import-position
-from pztrace_test import BUILD_DIR, PZTRACE, PztraceTest  # pylint: disable=wrong-import-position
-from row_cases import encode, read_cases  # pylint: disable=wrong-import-position
-from sql_test import is_built_in  # pylint: disable=wrong-import-position
-from wire import tag, varint  # pylint: disable=wrong-import-position
+from cases import run_cases
+from recording import BUILD_DIR, PZTRACE, PztraceTest
+from row_cases import encode, read_cases
+from timeline_command import has_sqlite
+from wire import tag, varint
 
 PBZ = BUILD_DIR / 'pbz'
 FAILED = BUILD_DIR / 'damaged-recordings'
@@ -282,7 +280,7 @@ class DamagedRecordingsTest(PztraceTest):
         (None, PBZ, 'stats', trace),
         (None, PBZ, 'export', '--schema', 'auto', '--format', 'ndjson', trace),
     ]
-    if is_built_in():
+    if has_sqlite():
       commands += [
           (None, *export, '-o', self.output, '--format', 'sqlite'),
           ('ndjson', PZTRACE, 'sql', '--format', 'ndjson', trace, ARGS_QUERY),
@@ -392,7 +390,7 @@ class DamagedRecordingsTest(PztraceTest):
     self.run_seeds(0.15, recordings, commands)
 
   def test_databases(self):
-    if not is_built_in():
+    if not has_sqlite():
       self.skipTest('pztrace was built without SQLite')
     self.run_program(BUILD_DIR / 'task_tracer', self.trace)
     self.run_program(PZTRACE, 'export', '--format', 'sqlite', '-o', self.output,

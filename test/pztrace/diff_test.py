@@ -5,18 +5,14 @@ are. Runs in the build directory."""
 
 import json
 import os
-import pathlib
 import pty
 import re
 import subprocess
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / 'test' / 'testing'))
-from cases import run_cases  # pylint: disable=wrong-import-position
-from timeline_command import PZTRACE, TimelineCommandTest  # pylint: disable=wrong-import-position
-from track_events import (  # pylint: disable=wrong-import-position
-    BEGIN, END, MS, category, event, first_packet, name)
+from cases import run_cases
+from timeline_command import PZTRACE, TimelineCommandTest
+from track_events import BEGIN, END, MS, category, event, first_packet, name
 
 
 def call(text, self_ns, *inner):

@@ -12,15 +12,12 @@ import sys
 import tempfile
 import unittest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / 'test' / 'testing'))
-from cases import run_cases  # pylint: disable=wrong-import-position
-from extension_traces import (  # pylint: disable=wrong-import-position
-    description_packet, record, with_broken_descriptions)
-from track_events import (  # pylint: disable=wrong-import-position
-    BEGIN, END, INSTANT, described, event, name)
-from wire import delimited, integer  # pylint: disable=wrong-import-position
+from cases import run_cases
+from extension_traces import description_packet, record, with_broken_descriptions
+from track_events import BEGIN, END, INSTANT, described, event, name
+from wire import delimited, integer
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 # Its namesake in this folder has no view of google.protobuf.
 _spec = importlib.util.spec_from_file_location(
     'reflection', ROOT / 'test' / 'pbz' / 'export_test.py')

@@ -6,16 +6,13 @@ and whatever the bytes are. Runs in the build directory."""
 import csv
 import io
 import json
-import pathlib
 import subprocess
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / 'test' / 'testing'))
-from cases import run_cases  # pylint: disable=wrong-import-position
-from timeline_command import PZTRACE, TimelineCommandTest  # pylint: disable=wrong-import-position
-from wire import delimited, double, fixed64, integer  # pylint: disable=wrong-import-position
-from track_events import (  # pylint: disable=wrong-import-position
+from cases import run_cases
+from timeline_command import PZTRACE, TimelineCommandTest
+from wire import delimited, double, fixed64, integer
+from track_events import (
     BEGIN, COUNTER, END, INSTANT, MS, PROCESS, arg, category, described, event,
     first_packet, name, packet, track)
 

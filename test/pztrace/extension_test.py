@@ -9,13 +9,11 @@ import sys
 import tempfile
 import unittest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / 'test' / 'testing'))
-from cases import run_cases  # pylint: disable=wrong-import-position
-from extension_traces import (  # pylint: disable=wrong-import-position
+from cases import run_cases
+from extension_traces import (
     description_packet as described, is_description, packets_of, record,
     with_broken_descriptions)
-from wire import delimited as message  # pylint: disable=wrong-import-position
+from wire import delimited as message
 
 PZTRACE = pathlib.Path.cwd() / 'pztrace'
 

@@ -15,7 +15,7 @@ import resource
 import subprocess
 import sys
 
-from pztrace_test import BUILD_DIR, PztraceTest, main
+from recording import BUILD_DIR, PztraceTest, main
 from wire import varint
 
 FAULTY_PZTRACE = BUILD_DIR / 'faulty_pztrace'

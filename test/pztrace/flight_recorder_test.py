@@ -20,7 +20,7 @@ import sys
 import time
 import unittest
 
-from pztrace_test import BUILD_DIR, PZTRACE, ROOT, PztraceTest, main
+from recording import BUILD_DIR, PZTRACE, ROOT, PztraceTest, main
 
 LINE_TRACER = BUILD_DIR / 'line_tracer'
 EVENT_TRACER = BUILD_DIR / 'event_tracer'

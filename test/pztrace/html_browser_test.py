@@ -10,16 +10,14 @@ import random
 import subprocess
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / 'test' / 'testing'))
-from browser import Browser, KEYS  # pylint: disable=wrong-import-position
-from browser_page import (  # pylint: disable=wrong-import-position
+from browser import Browser, KEYS
+from browser_page import (
     DESKTOP, DETAILS, OVERFLOW, PHONE, PLACE, SCREENS, SLOWEST, BrowserPageTest, COLORS,
     milliseconds)
-from cases import run_cases  # pylint: disable=wrong-import-position
-from timeline_command import PZTRACE  # pylint: disable=wrong-import-position
-from wire import delimited, double, fixed64, integer  # pylint: disable=wrong-import-position
-from track_events import (  # pylint: disable=wrong-import-position
+from cases import run_cases
+from timeline_command import PZTRACE
+from wire import delimited, double, fixed64, integer
+from track_events import (
     BEGIN, COUNTER, END, INSTANT, MS, NEEDS_STATE, PROCESS, THREAD, arg, category,
     described, event, first_packet, name, packet, track)
 

@@ -5,18 +5,14 @@ Leaves pictures in html_selection_test/*.png. Runs in the build directory; witho
 it is skipped.
 """
 
-import pathlib
 import sys
 import time
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / 'test' / 'testing'))
-from browser import Browser, KEYS  # pylint: disable=wrong-import-position
-from browser_page import (  # pylint: disable=wrong-import-position
-    DETAILS, OVERFLOW, PHONE, SCREENS, BrowserPageTest)
-from cases import run_cases  # pylint: disable=wrong-import-position
-from wire import delimited, double, integer  # pylint: disable=wrong-import-position
-from track_events import (  # pylint: disable=wrong-import-position
+from browser import Browser, KEYS
+from browser_page import DETAILS, OVERFLOW, PHONE, SCREENS, BrowserPageTest
+from cases import run_cases
+from wire import delimited, double, integer
+from track_events import (
     BEGIN, COUNTER, END, INSTANT, MS, PROCESS, THREAD, arg, described, event, first_packet,
     name, track)
 

@@ -11,13 +11,11 @@ import subprocess
 import sys
 import time
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / 'test' / 'testing'))
-from cases import run_cases  # pylint: disable=wrong-import-position
-from html_page import Page, PageTest  # pylint: disable=wrong-import-position
-from timeline_command import PZTRACE  # pylint: disable=wrong-import-position
-from wire import delimited, double, fixed64, integer  # pylint: disable=wrong-import-position
-from track_events import (  # pylint: disable=wrong-import-position
+from cases import run_cases
+from html_page import Page, PageTest
+from timeline_command import PZTRACE
+from wire import delimited, double, fixed64, integer
+from track_events import (
     BEGIN, COUNTER, END, INSTANT, MS, PROCESS, THREAD, arg, category, described, event,
     first_packet, name, packet, track)
 

@@ -15,12 +15,10 @@ import tempfile
 import unittest
 import zlib
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / 'test' / 'testing'))
-from cases import run_cases  # pylint: disable=wrong-import-position
-from track_events import (  # pylint: disable=wrong-import-position
+from cases import run_cases
+from track_events import (
     BEGIN, CLEARED, END, INSTANT, event, first_packet, name, packet, track)
-from wire import delimited, integer  # pylint: disable=wrong-import-position
+from wire import delimited, integer
 
 PZTRACE = pathlib.Path.cwd() / 'pztrace'
 SECONDS = 15

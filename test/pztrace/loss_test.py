@@ -2,7 +2,7 @@
 # Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 """Tests that pztrace counts as the programs do that it records.
 
-Runs in the build directory, as pztrace_test.py does.
+Runs in the build directory, as recording.py says.
 """
 
 import os
@@ -10,7 +10,7 @@ import re
 import subprocess
 import sys
 
-from pztrace_test import BUILD_DIR, PztraceTest, main
+from recording import BUILD_DIR, PztraceTest, main
 
 LOSING_TRACER = BUILD_DIR / 'losing_tracer'
 SUMMARY = re.compile(

@@ -4,17 +4,14 @@
 
 import gzip
 import json
-import pathlib
 import subprocess
 import sys
 import tarfile
 import zlib
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / 'test' / 'testing'))
-from cases import run_cases  # pylint: disable=wrong-import-position
-from timeline_command import PZTRACE, TimelineCommandTest  # pylint: disable=wrong-import-position
-from track_events import (  # pylint: disable=wrong-import-position
+from cases import run_cases
+from timeline_command import PZTRACE, TimelineCommandTest
+from track_events import (
     BEGIN, END, INSTANT, MS, PROCESS, THREAD, delimited, described, event, first_packet, integer, name,
     packet, track)
 

@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import sys
 
-from pztrace_test import BUILD_DIR, PZTRACE, WORKERS, PztraceTest, main
+from recording import BUILD_DIR, PZTRACE, WORKERS, PztraceTest, main
 
 PBZ = BUILD_DIR / 'pbz'
 LINE_TRACER = BUILD_DIR / 'line_tracer'

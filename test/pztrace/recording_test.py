@@ -2,7 +2,7 @@
 # Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 """Tests what pztrace record leaves behind when something is in its way.
 
-Runs in the build directory, as pztrace_test.py does, and waits as that does:
+Runs in the build directory, as recording.py says, and waits as that does:
 for things to happen, not for a time to pass.
 """
 
@@ -20,7 +20,7 @@ import tempfile
 import termios
 import time
 
-from pztrace_test import (BUILD_DIR, PZTRACE, TRACE_SUMMARY, WORKERS,
+from recording import (BUILD_DIR, PZTRACE, TRACE_SUMMARY, WORKERS,
                           PztraceTest, main)
 
 LINE_TRACER = BUILD_DIR / 'line_tracer'

@@ -19,9 +19,7 @@ import tempfile
 import time
 import unittest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / 'test' / 'testing'))
-from cases import run_cases  # pylint: disable=wrong-import-position
+from cases import run_cases
 
 TRACER = pathlib.Path.cwd() / 'flight_tracer'
 PZTRACE = pathlib.Path.cwd() / 'pztrace'

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 """Tests what `pztrace record --ring` keeps. Runs in the build directory, as
-pztrace_test.py does."""
+recording.py says."""
 
 import json
 import re
@@ -9,7 +9,7 @@ import signal
 import sys
 import time
 
-from pztrace_test import BUILD_DIR, REPORT, WORKERS, PztraceTest, main
+from recording import BUILD_DIR, REPORT, WORKERS, PztraceTest, main
 
 EVENT_TRACER = BUILD_DIR / 'event_tracer'
 CLEARED = 1

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 """Tests that each file of `pztrace record --rotate` is a trace of its own, and that all
-of them are one. Runs in the build directory, as pztrace_test.py does."""
+of them are one. Runs in the build directory, as recording.py says."""
 
 import collections
 import re
@@ -11,7 +11,7 @@ import subprocess
 import sys
 import time
 
-from pztrace_test import (BUILD_DIR, LIMIT, PZTRACE, REPORT, WORKERS, PztraceTest,
+from recording import (BUILD_DIR, LIMIT, PZTRACE, REPORT, WORKERS, PztraceTest,
                           main)
 
 EVENT_TRACER = BUILD_DIR / 'event_tracer'

@@ -4,23 +4,19 @@
 row_cases.py explains, and for random ones. Runs in the build directory."""
 
 import os
-import pathlib
 import random
 import subprocess
 import sys
 import tempfile
-import unittest
 import zlib
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / 'test' / 'testing'))
-from cases import run_cases  # pylint: disable=wrong-import-position
-from row_cases import (  # pylint: disable=wrong-import-position
+from cases import run_cases
+from row_cases import (
     cell_text, compressed, encode, mixed, parse, read_cases, sequence_of, text_of_line)
-from timeline_command import PZTRACE, TimelineCommandTest  # pylint: disable=wrong-import-position
-from track_events import (  # pylint: disable=wrong-import-position
+from timeline_command import PZTRACE, TimelineCommandTest
+from track_events import (
     BEGIN, END, INSTANT, name as encode_name, packet as encode_packet)
-from wire import delimited, integer  # pylint: disable=wrong-import-position
+from wire import delimited, integer
 
 
 def make_program(generator):

@@ -9,7 +9,7 @@ import pathlib
 import subprocess
 import sys
 
-from pztrace_test import BUILD_DIR, PZTRACE, PztraceTest, main
+from recording import BUILD_DIR, PZTRACE, PztraceTest, main
 
 EVENT_TRACER = BUILD_DIR / 'event_tracer'
 

@@ -14,15 +14,13 @@ import sqlite3
 import subprocess
 import sys
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / 'test' / 'testing'))
-from cases import run_cases  # pylint: disable=wrong-import-position
-from row_cases import encode, text_of_line  # pylint: disable=wrong-import-position
-from timeline_command import PZTRACE, TimelineCommandTest  # pylint: disable=wrong-import-position
-from track_events import (  # pylint: disable=wrong-import-position
-    BEGIN, END, INSTANT, arg, described, event, name)
-from wire import delimited, integer  # pylint: disable=wrong-import-position
+from cases import run_cases
+from row_cases import encode, text_of_line
+from timeline_command import PZTRACE, TimelineCommandTest, has_sqlite
+from track_events import BEGIN, END, INSTANT, arg, described, event, name
+from wire import delimited, integer
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGE = (ROOT / 'docs' / 'sql.md').read_text()
 
 # Two threads, whose slices a flow joins, a counter, tasks, and losses.
@@ -104,12 +102,6 @@ ANSWERS = [
 
 def trace_of(lines):
   return b''.join(encode('\n'.join(map(text_of_line, lines.splitlines()))))
-
-
-def is_built_in():
-  result = subprocess.run([PZTRACE, 'sql', '/dev/null', 'select 1'],
-                          stderr=subprocess.PIPE, text=True, check=False)
-  return 'without SQLite' not in result.stderr
 
 
 class SqlTest(TimelineCommandTest):
@@ -494,7 +486,7 @@ class CommandTest(SqlTest):
 
 
 def main():
-  if not is_built_in():
+  if not has_sqlite():
     print('skipped: pztrace was built without SQLite')
     print('0 passed, 0 failed, 1 skipped')
     return 0

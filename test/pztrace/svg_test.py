@@ -3,17 +3,14 @@
 """`pztrace svg` draws the events of a trace: on traces of known content, and whatever
 the bytes are. Runs in the build directory."""
 
-import pathlib
 import re
 import sys
 import xml.etree.ElementTree as ElementTree
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / 'test' / 'testing'))
-from cases import run_cases  # pylint: disable=wrong-import-position
-from timeline_command import TimelineCommandTest  # pylint: disable=wrong-import-position
-from wire import delimited, double, integer  # pylint: disable=wrong-import-position
-from track_events import (  # pylint: disable=wrong-import-position
+from cases import run_cases
+from timeline_command import TimelineCommandTest
+from wire import delimited, double, integer
+from track_events import (
     BEGIN, COUNTER, END, INSTANT, MS, PROCESS, THREAD, category, described, event,
     first_packet, name, packet, track)
 

@@ -12,11 +12,9 @@ import subprocess
 import sys
 import time
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / 'test' / 'testing'))
-from cases import run_cases  # pylint: disable=wrong-import-position
-from timeline_command import PZTRACE, TimelineCommandTest  # pylint: disable=wrong-import-position
-from track_events import MS, delimited, integer, packet  # pylint: disable=wrong-import-position
+from cases import run_cases
+from timeline_command import PZTRACE, TimelineCommandTest
+from track_events import MS, delimited, integer, packet
 
 TRACER = pathlib.Path.cwd() / 'task_tracer'
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 """Tests `pztrace trigger` and `pztrace record --on-trigger` and `--when`. Runs in
-the build directory, as pztrace_test.py does."""
+the build directory, as recording.py says."""
 
 import json
 import os
@@ -10,7 +10,7 @@ import signal
 import sys
 import time
 
-from pztrace_test import BUILD_DIR, PZTRACE, PztraceTest, main
+from recording import BUILD_DIR, PZTRACE, PztraceTest, main
 
 EVENT_TRACER = BUILD_DIR / 'event_tracer'
 NAME = re.compile(r'^trace-\d{8}T\d{6}\.\d{3}Z\.pftrace$')

@@ -1,10 +1,7 @@
 # Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 """The common part of tests that are Python scripts.
 
-A script finds this module by the path of its folder:
-
-  sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / 'testing'))
-  from cases import run_cases
+tools/test lets a script find the modules of this folder by PYTHONPATH.
 """
 
 import importlib.machinery
@@ -27,14 +24,32 @@ def version():
 
 def load_tool(name):
   """The script tools/<name>, which has no .py, as a module."""
-  sys.path.insert(0, str(TOOLS))
-  # A tool run from its place leaves no __pycache__ beside it.
-  sys.dont_write_bytecode = True
   loader = importlib.machinery.SourceFileLoader(name, str(TOOLS / name))
   module = importlib.util.module_from_spec(
       importlib.util.spec_from_loader(name, loader))
   loader.exec_module(module)
   return module
+
+
+def defined_tests():
+  """Suite.Case of C++ and Python tests, and the names of fuzzers."""
+  names = set()
+  for path in (TOOLS.parent / 'test').rglob('*'):
+    if path.suffix == '.cc':
+      names.update(
+          '.'.join(match) for match in re.findall(
+              r'^TEST(?:_F|_P)?\(\s*(\w+),\s*(\w+)\)', path.read_text(), re.M))
+    elif path.suffix == '.py':
+      suite = None
+      for kind, name in re.findall(r'^(class|  def) (\w+)', path.read_text(),
+                                   re.M):
+        if kind == 'class':
+          suite = name
+        elif suite is not None:
+          names.add('%s.%s' % (suite, name))
+    elif path.name == 'BUILD.gn':
+      names.update(re.findall(r'^pz_fuzzer\("(\w+)"\)', path.read_text(), re.M))
+  return names
 
 
 def run_cases(arguments=None):

@@ -7,8 +7,7 @@ import sys
 import tempfile
 import unittest
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / 'testing'))
-from cases import load_tool, run_cases  # pylint: disable=wrong-import-position
+from cases import load_tool, run_cases
 
 check_headers = load_tool('check_headers')
 

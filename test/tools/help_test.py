@@ -10,10 +10,9 @@ import sys
 import tempfile
 import unittest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / 'test' / 'testing'))
-from cases import run_cases  # pylint: disable=wrong-import-position
+from cases import run_cases
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 # They hand all arguments to the program of that name.
 WRAPPERS = ['gn', 'ninja']
 # Programs with which a script would begin its work.

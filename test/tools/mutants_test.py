@@ -14,10 +14,10 @@ import sys
 import tempfile
 import unittest
 
+import mutant_points
+from cases import load_tool, run_cases
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / 'tools'), str(ROOT / 'test' / 'testing')]
-import mutant_points  # pylint: disable=wrong-import-position
-from cases import load_tool, run_cases  # pylint: disable=wrong-import-position
 
 # With a test that does not look at what is below 0.
 SOURCE = '''#include <cstdio>

@@ -17,10 +17,9 @@ import tempfile
 import unittest
 import xml.dom.minidom
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / 'test' / 'testing'))
-from cases import run_cases  # pylint: disable=wrong-import-position
+from cases import run_cases
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGES = ROOT / 'docs' / 'performance'
 HAS_MATPLOTLIB = importlib.util.find_spec('matplotlib') is not None
 needs_matplotlib = unittest.skipUnless(

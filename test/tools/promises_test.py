@@ -10,13 +10,10 @@ import sys
 import tempfile
 import unittest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / 'tools'), str(ROOT / 'test' / 'testing'),
-                str(ROOT / 'test' / 'docs')]
-import promises  # pylint: disable=wrong-import-position
-from cases import run_cases  # pylint: disable=wrong-import-position
-from doc_names_test import defined_tests  # pylint: disable=wrong-import-position
+import promises
+from cases import defined_tests, run_cases
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGE = 'docs/security.md'
 # A test, a fuzzer, or a script of tests.
 TEST = re.compile(r'`(\w+Test\.\w+|\w+_fuzzer|pztrace_\w+)`')

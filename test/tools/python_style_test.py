@@ -8,9 +8,9 @@ import sys
 import tokenize
 import unittest
 
+from cases import run_cases
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / 'test' / 'testing'))
-from cases import run_cases  # pylint: disable=wrong-import-position
 
 
 def is_python(path):

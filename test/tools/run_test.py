@@ -16,8 +16,8 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD_DIR = pathlib.Path.cwd()
-sys.path.insert(0, str(ROOT / 'test' / 'testing'))
-from cases import run_cases  # pylint: disable=wrong-import-position
+
+from cases import run_cases
 
 PROGRAMS = ['protoc', 'protozero_plugin', 'ninja_trace', 'pztrace',
             'traced_workers']

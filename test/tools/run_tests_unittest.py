@@ -14,10 +14,10 @@ import sys
 import tempfile
 import unittest
 
+import run_tests
+from cases import run_cases
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / 'tools'), str(ROOT / 'test' / 'testing')]
-import run_tests  # pylint: disable=wrong-import-position
-from cases import run_cases  # pylint: disable=wrong-import-position
 
 # The output of a GoogleTest program with these cases of (name, result).
 GTEST = '''#!/usr/bin/env python3
@@ -78,7 +78,6 @@ class RunTestTest(unittest.TestCase):
   def test_skipped_cases_of_scripts_have_reasons(self):
     outcome = self.run_program('script', ('#!/usr/bin/env python3\n'
         'import sys, unittest\n'
-        'sys.path.insert(0, %r)\n'
         'from cases import run_cases\n'
         'class Test(unittest.TestCase):\n'
         '  def test_one(self):\n'
@@ -90,7 +89,7 @@ class RunTestTest(unittest.TestCase):
         'class Other(unittest.TestCase):\n'
         '  def test_three(self):\n'
         '    pass\n'
-        'sys.exit(run_cases())\n') % str(ROOT / 'test' / 'testing'))
+        'sys.exit(run_cases())\n'))
     self.expect(outcome, 1, 0, 2)
     self.assertEqual(sorted(outcome.skips), [('Other.test_three', 'not today'),
                                              ('Test.test_two', 'there is none')])

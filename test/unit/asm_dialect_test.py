@@ -13,13 +13,9 @@ import functools
 import os
 import platform
 import subprocess
-import sys
 import tempfile
 
-sys.path.insert(
-    0,
-    os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'plugin'))
-import compilers  # pylint: disable=wrong-import-position
+import compilers
 
 FLAGS = [['-O2']]
 if platform.machine() == 'x86_64':

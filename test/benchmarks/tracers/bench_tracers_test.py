@@ -12,14 +12,11 @@ import subprocess
 import sys
 import unittest
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent.parent
-sys.path[:0] = [str(ROOT / 'test' / 'testing'), str(ROOT / 'tools')]
-sys.dont_write_bytecode = True
-# pylint: disable=wrong-import-position
 import bench_tracers
 from cases import load_tool, run_cases
 from measuring import Error
 
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent.parent
 BUILD = pathlib.Path('.')
 
 

@@ -18,10 +18,9 @@ import tempfile
 import time
 import unittest
 
-ROOT = pathlib.Path(__file__).resolve().parents[3]
-sys.path.insert(0, str(ROOT / 'test' / 'testing'))
-from cases import run_cases  # pylint: disable=wrong-import-position
+from cases import run_cases
 
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 BUILD = pathlib.Path.cwd()
 PZTRACE = BUILD / 'pztrace'
 PROGRAM = BUILD / 'lifetime_program'

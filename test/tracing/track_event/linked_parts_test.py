@@ -6,13 +6,9 @@ the service or the code of tasks in it.
 Runs in the build directory. The last line is "N passed, N failed".
 """
 
-import pathlib
 import subprocess
-import sys
 
-ROOT = pathlib.Path(__file__).resolve().parents[3]
-sys.path.insert(0, str(ROOT / 'test' / 'plugin'))
-from compilers import Counter  # pylint: disable=wrong-import-position
+from compilers import Counter
 
 PARTS = ['protozero::pz_0_1::%s::' % name
          for name in ('LocalTrace', 'ServiceHost', 'TracingService')]

@@ -13,6 +13,13 @@ PZTRACE = pathlib.Path.cwd() / 'pztrace'
 WORKERS = pathlib.Path.cwd() / 'traced_workers'
 
 
+def has_sqlite():
+  """Returns whether the program was built with SQLite."""
+  result = subprocess.run([PZTRACE, 'sql', '/dev/null', 'select 1'],
+                          stderr=subprocess.PIPE, text=True, check=False)
+  return 'without SQLite' not in result.stderr
+
+
 class TimelineCommandTest(unittest.TestCase):
   command = None
   options = ()  # Of outputs_of_damaged().
