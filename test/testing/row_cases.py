@@ -35,7 +35,7 @@ from track_events import packet as encode_packet
 from wire import delimited
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-FOLDER = ROOT / 'test' / 'pztrace' / 'rows'
+FOLDER = ROOT / 'test' / 'pztrace' / 'tables' / 'rows'
 TABLES = 'slices', 'instants', 'counters'
 
 THREAD = '''

@@ -17,7 +17,7 @@ from extension_traces import description_packet, record, with_broken_description
 from track_events import BEGIN, END, INSTANT, described, event, name
 from wire import delimited, integer
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 # Its namesake in this folder has no view of google.protobuf.
 _spec = importlib.util.spec_from_file_location(
     'reflection', ROOT / 'test' / 'pbz' / 'export_test.py')

@@ -20,7 +20,7 @@ from timeline_command import PZTRACE, TimelineCommandTest, has_sqlite
 from track_events import BEGIN, END, INSTANT, arg, described, event, name
 from wire import delimited, integer
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 PAGE = (ROOT / 'docs' / 'sql.md').read_text()
 
 # Two threads, whose slices a flow joins, a counter, tasks, and losses.
