@@ -45,8 +45,8 @@ ANCHOR = re.compile(r'<\w[^>]*?\s(?:id|name)="([^"]*)"')
 SEARCHES = [('AppendFields', '/append_fields.h.html'),
             ('BeginNestedMessage', '/message.h.html'),
             ('bytes_needed', '/static_buffer.h.html'),
-            ('attach', 'docs/pztrace.html'),
-            ('flight recorder', 'docs/pztrace.html')]
+            ('attach', 'docs/pztrace/record.html'),
+            ('flight recorder', 'docs/pztrace/last-minutes.html')]
 # A page whose first block with prompts has several commands, and their output.
 COMMANDS = 'docs/getting-started'
 

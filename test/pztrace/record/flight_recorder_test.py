@@ -366,7 +366,7 @@ class FlightRecorderTest(PztraceTest):
     self.env.pop('XDG_RUNTIME_DIR')
     self.addCleanup(shutil.rmtree, '/tmp/pztrace-%d' % NOBODY, True)
     unit = re.search(r'```ini\n\[Service\]\n(.*?)```',
-                     (ROOT / 'docs' / 'pztrace.md').read_text(), re.S)[1]
+                     (ROOT / 'docs/pztrace/last-minutes.md').read_text(), re.S)[1]
     values = dict(line.split('=', 1) for line in unit.splitlines())
     folders = {'%S': values.pop('StateDirectory'), '%t': values.pop('RuntimeDirectory')}
     command = values.pop('ExecStart')
