@@ -215,7 +215,7 @@ TEST_F(TaskTest, ASwitchIsOnePacketOfTenBytes) {
   EXPECT_GT(num_small, num_switches - 300);
 }
 
-// docs/formats.md and docs/tasks.md have these sizes.
+// docs/wire-format.md and docs/tasks.md have these sizes.
 TEST_F(TaskTest, SizesOfSwitchesInAFile) {
   Start();
   const Task a = Task::Spawn(PROTOZERO_TASK_SITE("a"));

@@ -1030,7 +1030,7 @@ TEST(TrackEventTest, EventsTakeFewBytes) {
   EXPECT_EQ(read.events[3].bytes, std::string("\x48\x02", 2));
 }
 
-// docs/formats.md has these sizes.
+// docs/wire-format.md has these sizes.
 TEST(TrackEventTest, SizesOfEventsInAFile) {
   Session session;
   for (int i = 0; i < 1000; ++i) {
