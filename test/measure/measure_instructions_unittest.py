@@ -295,7 +295,7 @@ class RealTest(unittest.TestCase):
 
   def test_pages_have_the_instructions_of_messages(self):
     for workload in 'Simple', 'Nested':
-      shown = self.shown('instructions.md', workload)
+      shown = self.shown('messages.md', workload)
       rows = self.measure('^%s_(Slots|SpeedOfLight|Unchecked|(Protozero|Fused)(?!C$).*)$' %
                           workload)
       self.assertGreater(len(rows), 7)
