@@ -40,7 +40,7 @@ LIST = ROOT / 'test' / 'docs' / 'figures.tsv'
 KINDS = ('time', 'size', 'counted', 'cited', 'fixed')
 # Pages of measurements. Their sizes are figures, too; elsewhere they are, too, where
 # something takes them.
-MEASURED = re.compile(r'docs/(performance\b|tracers|wire-format)')
+MEASURED = re.compile(r'docs/(performance\b|wire-format)')
 NUMBER = r'(?<![\w.,-])-?\d+(?:,\d{3})*(?:\.\d+)?'
 RANGE = r'%s(?:(?:,| to| or| and|, and) %s)*' % (NUMBER, NUMBER)
 TIME = (r'(?:ns|[uµ]s|ms|s|(?:micro|milli|nano)?seconds?|minutes?|times|x|%|M/s|'
