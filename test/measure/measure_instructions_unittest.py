@@ -391,7 +391,7 @@ class RealTest(unittest.TestCase):
       self.assertGreater(cost[name], bound / 4, name)
     # A commit leaves the packets to those who read them.
     self.assertLess(2 * cost['Copy128'], cost['Read128'])
-    shown = self.shown('shared-memory.md', 'instructions a packet')
+    shown = self.shown('overhead.md', 'instructions a packet')
     for row, name in (('copied', 'Copy'), ('copied to a full ring', 'Overwrite'),
                       ('copied, read and stamped', 'Read')):
       for column, size in enumerate(('Events', '128', '8')):
