@@ -4,7 +4,7 @@
 #define INCLUDE_PROTOZERO_CONFIG_H_
 
 // The macros that users see: the version, and below it the macros that you may
-// set, on the compiler's command line or in front of the first header of the
+// set, on the compiler's command line or before the first header of the
 // library. Headers of the library, and generated ones, leave no other macros
 // visible except include guards.
 

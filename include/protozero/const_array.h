@@ -13,10 +13,10 @@
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 
-// A view of elements that somebody else owns, one after the other in memory,
-// for the setter of a packed field. Arrays, and containers whose data() points
-// to elements of exactly type T, convert to it. Nothing is copied, so the
-// elements must outlive the view. (std::vector<bool> has no such elements.)
+// A view of elements that it does not own, one after the other in memory, for
+// the setter of a packed field. Arrays, and containers whose data() points to
+// elements of exactly type T, convert to it. Nothing is copied, so the elements
+// must outlive the view. (std::vector<bool> has no such elements.)
 template <typename T>
 struct ConstArray {
   constexpr ConstArray(const T* d, size_t n) : data(d), size(n) {}

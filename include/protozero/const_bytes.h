@@ -17,9 +17,9 @@
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 
-// A view of bytes that somebody else owns, for reading and setting bytes
-// fields. Any contiguous container of uint8_t or std::byte converts to it.
-// Nothing is copied, so the container must outlive the view.
+// A view of bytes that it does not own, for reading and setting bytes fields.
+// Any contiguous container of uint8_t or std::byte converts to it. Nothing is
+// copied, so the container must outlive the view.
 struct ConstBytes {
   // Traits for users' string views and hashes, such as Perfetto's, which accept
   // classes with |data|, |size| and these traits.
@@ -54,7 +54,7 @@ struct ConstBytes {
   size_t size = 0;
 };
 
-// A view of characters that somebody else owns, not null-terminated.
+// A view of characters that it does not own, not null-terminated.
 struct ConstChars {
   static constexpr bool kConvertibleToStringView = true;
   static constexpr bool kHashable = true;

@@ -11,7 +11,7 @@
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 
-// A half-open range [begin, end) of writable bytes that somebody else owns. A
+// A half-open range [begin, end) of writable bytes that it does not own. A
 // default-initialized range is indeterminate, like any plain pointer pair;
 // write ContiguousMemoryRange{} for an invalid one.
 //

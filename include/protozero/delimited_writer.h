@@ -18,10 +18,10 @@
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 
-// A stream of messages, each after its size, a varint: what writeDelimitedTo()
-// of libprotobuf for Java and its likes elsewhere write, and `pbz --delimited`
-// reads. It copies nothing: the sink gets the pieces of a message where they
-// lie, the size among them.
+// A stream of messages, each after its size, a varint: the format that
+// writeDelimitedTo() of libprotobuf for Java and its counterparts in other
+// languages write, and `pbz --delimited` reads. It copies nothing: the sink
+// gets the pieces of a message where they lie, the size among them.
 //
 //   protozero::DelimitedWriter writer(
 //       [file](const protozero::ContiguousMemoryRange* pieces, size_t count) {

@@ -25,13 +25,13 @@ class PROTOZERO_EXPORT MessageFinalizationListener {
   virtual void OnMessageFinalized(Message* message) = 0;
 };
 
-// A handle that finalizes a message, which somebody else owns, when the handle
-// goes out of scope. It can be moved, not copied. A handle must be gone when
-// its message is reset for another use. A handle of a nested message must be
-// gone when another one begins at the same depth of the same root message,
-// which in release builds is the same object. If it is not gone, debug builds
-// stop at the next use of the handle, the end of its scope included. Release
-// builds finalize the message that is there now, which gets no more fields.
+// A handle that finalizes a message, which it does not own, when it goes out of
+// scope. It can be moved, not copied. A handle must be gone when its message is
+// reset for another use. A handle of a nested message must be gone when another
+// one begins at the same depth of the same root message, which in release
+// builds is the same object. If it is not gone, debug builds stop at the next
+// use of the handle, the end of its scope included. Release builds finalize the
+// message that is there now, which gets no more fields.
 class PROTOZERO_EXPORT MessageHandleBase {
  public:
   // Inline even in code for unwinding exceptions, so that compilers need no

@@ -56,8 +56,7 @@ struct PackedVarIntEncoding {
   template <typename T>
   static uint8_t* Write(const T* values, size_t count, uint8_t* dst) {
     using namespace proto_utils::internal;
-    // The test is once for all elements, and compilers drop it where they know
-    // the mask.
+    // One test for all elements. Compilers drop it where they know the mask.
     if (PROTOZERO_UNLIKELY(kInlineEncodingMask == 0))
       return WritePortably(values, count, dst);
     for (size_t i = 0; i < count; ++i)

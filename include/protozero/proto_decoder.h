@@ -338,8 +338,8 @@ class DecoderWithSlots : public TypedProtoDecoderBase {
   const Field& Slot(int slot) const {
     return Has(slot) ? storage_.by_slot.slots[slot] : kAbsent;
   }
-  // Return the value in a slot. Compilers so look up one name instead of two in
-  // each getter of a header.
+  // Return the value in a slot. Through these, compilers look up one name
+  // instead of two in each getter of a header.
   bool AsBool(int slot) const { return Slot(slot).as_bool(); }
   ConstBytes AsBytes(int slot) const { return Slot(slot).as_bytes(); }
   double AsDouble(int slot) const { return Slot(slot).as_double(); }
@@ -435,7 +435,7 @@ class TypedProtoDecoder
   }
 };
 
-// The ids, in any order, that a SelectiveTypedProtoDecoder shall know.
+// The ids, in any order, that a SelectiveTypedProtoDecoder knows.
 template <uint32_t... ids>
 struct SelectiveDecodeMask {
   // The largest id; 0 if there is none.

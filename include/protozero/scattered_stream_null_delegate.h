@@ -16,8 +16,8 @@ namespace protozero {
 PROTOZERO_ABI_BEGIN
 
 // A delegate that throws everything away: it hands out the same chunk again and
-// again. It is for writers that must exist although nobody reads. Allocates in
-// its constructor only.
+// again. It is for writers whose output is not needed. Allocates in its
+// constructor only.
 class PROTOZERO_EXPORT ScatteredStreamWriterNullDelegate
     : public ScatteredStreamWriter::Delegate {
  public:
@@ -26,8 +26,8 @@ class PROTOZERO_EXPORT ScatteredStreamWriterNullDelegate
   PROTOZERO_COLD ~ScatteredStreamWriterNullDelegate() override;
 
   PROTOZERO_COLD ContiguousMemoryRange GetNewBuffer() override;
-  // Returns null: the chunk is overwritten as soon as it is left, so nobody
-  // wants its sizes.
+  // Returns null: the chunk is overwritten as soon as it is left, so its sizes
+  // are not needed.
   PROTOZERO_COLD uint8_t* AnnotatePatch(uint8_t* patch_addr) override;
 
  private:

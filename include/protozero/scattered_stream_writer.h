@@ -102,13 +102,13 @@ class PROTOZERO_EXPORT ScatteredStreamWriter {
 
     // Called, before GetNewBuffer(), for the size field of every message that
     // is still open: |patch_addr| points to kPatchSize bytes, all zero, in the
-    // chunk that is being left. Returns the address to which the size shall be
+    // chunk that is being left. Returns the address to which the size is
     // written once it is known: the same address if the chunk stays writable,
     // kPatchSize zero bytes elsewhere if the chunk is about to be given away,
-    // or null if nobody wants the size. The first of the bytes is non-zero once
-    // the size is there. The writer cannot detect a wrong address: it writes to
-    // the bytes when the message is sealed, whoever owns them then. Debug
-    // builds check that they are zero.
+    // or null if the size is not needed. The first of the bytes is non-zero
+    // once the size is there. The writer cannot detect a wrong address: it
+    // writes to the bytes when the message is sealed, whoever owns them then.
+    // Debug builds check that they are zero.
     PROTOZERO_COLD virtual uint8_t* AnnotatePatch(uint8_t* patch_addr);
   };
 

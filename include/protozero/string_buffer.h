@@ -47,7 +47,7 @@ PROTOZERO_ABI_BEGIN
 template <typename T, typename Bytes>
 class ContainerBuffered {
  public:
-  // Begins a message at the end of |output|. REQUIRES: nobody touches |output|
+  // Begins a message at the end of |output|. REQUIRES: |output| is not used
   // before Finalize(), or before this object is gone.
   explicit ContainerBuffered(Bytes* output)
       : output_(output),
@@ -101,7 +101,7 @@ class ContainerBuffered {
     auto* const bytes = static_cast<Bytes*>(container);
     // Less room than this is not worth a chunk.
     constexpr size_t kMinChunk = 64;
-    // More of the room would be set to zero in vain if the message is short.
+    // For a short message, more room would be set to zero for nothing.
     constexpr size_t kChunkInRoom = 2000;
     constexpr size_t kMinGrowth = 480;
     size_t size = bytes->capacity();

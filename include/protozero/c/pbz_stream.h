@@ -47,8 +47,8 @@ typedef struct pbz_delegate {
   // and sizes are written there. Otherwise called before next_chunk() for each
   // open message whose size is in the chunk being left, innermost first:
   // |patch| points to PBZ_PATCH_SIZE zero bytes. Returns the address to which
-  // the size shall be written when it is known: |patch|, as many zero bytes
-  // elsewhere, or null if nobody wants the size. The first byte is not zero
+  // the size is written when it is known: |patch|, as many zero bytes
+  // elsewhere, or null if the size is not needed. The first byte is not zero
   // once the size is there.
   uint8_t* (*annotate_patch)(void* context, uint8_t* patch);
   // An argument of both functions.

@@ -72,7 +72,7 @@ pbz_task pbz_task_spawn_from(pbz_task parent,
 pbz_task pbz_task_spawn_waiting(pbz_task_site* site, const char* name)
     PBZ_TASK_SYMBOL_(pbz_task_spawn_waiting);
 
-// The address of a uint32_t, which is 0 while nobody wants steps.
+// The address of a uint32_t, which is 0 while no session records steps.
 extern const void* const pbz_task_sessions_
     PBZ_TASK_SYMBOL_(pbz_task_sessions_);
 PBZ_TASK_INLINE_ int pbz_task_is_traced_(void) {

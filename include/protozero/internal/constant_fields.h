@@ -47,8 +47,8 @@ PROTOZERO_ABI_BEGIN
 // larger. A larger value is a mistake: it stops debug builds; otherwise its low
 // 7 * width bits are written. Without a |width|, all values fit. Negative
 // values of int32 and enums take 32 bits rather than the 64 that setters give
-// them. All parsers that know the field as an int32 read the same value, but
-// one to whom the field is an int64 does not.
+// them. A parser that knows the field as an int32 reads the same value; one
+// that knows it as an int64 does not.
 template <size_t width = 0>
 struct Hole {};
 

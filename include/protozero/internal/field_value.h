@@ -180,7 +180,7 @@ struct MessageNotation {
 };
 
 // True if a |From| converts to the |Value| that a field's setter takes.
-// Converting a pointer to a bool does not count, since nobody means that.
+// Converting a pointer to a bool does not count, since it is never intended.
 template <typename Value, typename From>
 inline constexpr bool kTakes =
     std::is_convertible<From, Value>::value &&

@@ -230,7 +230,7 @@ class FieldsAppender {
 
   // Returns a copy of |value|, made of its parts, for the slow path, because a
   // call takes a list in memory. So the original can be in registers; otherwise
-  // gcc would store it on the fast path, too, in case that the call is needed.
+  // gcc would store it on the fast path, too, in case the call is needed.
   template <typename Value>
   PROTOZERO_ALWAYS_INLINE static Value Rebuild(Value value) {
     return value;

@@ -11,8 +11,8 @@ namespace protozero {
 PROTOZERO_ABI_BEGIN
 namespace internal {
 
-// Return one of the two: std::min() and std::max() are in <algorithm>, which
-// takes compilers long.
+// Return one of the two: std::min() and std::max() are in <algorithm>, which is
+// slow to compile.
 constexpr size_t Smaller(size_t a, size_t b) {
   return a < b ? a : b;
 }

@@ -119,9 +119,9 @@ struct MessageInline : MessageSteps {
   // Fields.
 
   // Stores the cursor |pos| once more, as the first step of a slow path. So
-  // each setter stores the cursor on both of its paths, and nobody reads the
-  // cursor that the setter before has stored: compilers leave that store out,
-  // and keep the cursor in a register from the first of several setters to the
+  // each setter stores the cursor on both of its paths, and the cursor that the
+  // setter before has stored is never read: compilers leave that store out, and
+  // keep the cursor in a register from the first of several setters to the
   // last. Compilers must not know that this store changes nothing.
   PROTOZERO_ALWAYS_INLINE static void SpillCursor(
       [[maybe_unused]] Message* message,

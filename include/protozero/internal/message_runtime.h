@@ -33,7 +33,7 @@ namespace internal {
 //   OpenMessages    the chain itself: cursor, chunks, widening
 //   MessageSteps    inline steps on one message
 //
-// So a child begins. Each function calls some of those below it:
+// The beginning of a child. Each function calls some of those below it:
 //
 //   Message::BeginNestedMessage()           by a field id; BeginNestedGroup()
 //   MessageSetter::BeginChild()             by a tag: in place, or by a call

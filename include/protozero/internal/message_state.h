@@ -85,7 +85,7 @@ struct MessageState {
     // is sealed: its parent writes the end tag.
     kGroup = 1 << 5,
     // Four bytes are reserved for the size, right in front of the message, and
-    // nobody has moved the size field elsewhere. The message is whole within
+    // the size field has not been moved elsewhere. The message is whole within
     // the current chunk if there is no other flag.
     kWide = 1 << 6,
     // The size is not written: size_field_ is not set.

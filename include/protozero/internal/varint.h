@@ -310,8 +310,8 @@ inline uint8_t* WriteVarInt(T value, uint8_t* dst) noexcept {
 inline constexpr size_t kMessageLengthFieldSize = 4;
 
 // Writes |value| as a varint of exactly |size| bytes, padded with continuation
-// bytes whose groups are zero: a length can so be filled in after the bytes
-// that follow it are written. REQUIRES: value < 2^(7 * size).
+// bytes whose groups are zero, so that a length can be filled in after the
+// bytes that follow it are written. REQUIRES: value < 2^(7 * size).
 inline void WriteRedundantVarInt(uint32_t value,
                                  uint8_t* dst,
                                  size_t size = kMessageLengthFieldSize) {

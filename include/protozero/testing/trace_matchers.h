@@ -99,7 +99,7 @@ class Recording {
       bytes_.append(reinterpret_cast<const char*>(data), size);
       return true;
     };
-    // A test waits rather than that it loses events.
+    // A test waits rather than losing events.
     trace_options.exhausted_policy = BufferExhaustedPolicy::kStall;
     trace_options.write_period_ms = 100;
     trace_.emplace(std::move(trace_options));

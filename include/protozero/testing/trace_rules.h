@@ -31,8 +31,8 @@ PROTOZERO_ABI_BEGIN
 //   nothing lost
 //
 // Times depend on the machine: a share that is too small is reported. It breaks
-// the rule if "strictly" stands before it. A name with spaces is in quotes.
-// Behind '#', a line has a comment.
+// the rule if "strictly" stands before it. A name with spaces is in quotes. A
+// '#' begins a comment.
 struct TraceRule {
   enum class Kind : uint8_t {
     kExactly,
@@ -72,14 +72,14 @@ int64_t ThisThread();
 
 }  // namespace trace_testing
 
-// The answer to the question if a trace keeps a rule.
+// The verdict on one rule for a trace.
 struct TraceVerdict {
   enum class Kind : uint8_t { kKept, kReported, kBroken };
 
   // The answer.
   Kind kind = Kind::kKept;
-  // The events that break the rule, a line each, with what surrounds them. Of a
-  // share, the numbers in any case.
+  // The events that break the rule, a line each, with what surrounds them. For
+  // a share, the numbers in any case.
   std::string text = {};
 };
 

@@ -64,8 +64,8 @@ class DataSourceInstance {
 };
 
 // Something that can be traced, under the name by which sessions ask for it.
-// Derive from it to hear of sessions. Producers and DataSourceWriters keep it
-// alive.
+// Derive from it to learn about sessions. Producers and DataSourceWriters keep
+// it alive.
 class DataSource {
  public:
   // Takes a |policy| that overrides what sessions want when the shared memory

@@ -24,10 +24,10 @@ PROTOZERO_ABI_BEGIN
 //
 // It consists of a session, the service that runs it, and the connection
 // between them: two threads, and memory that they share with the threads that
-// trace. The connection has no name, so nobody else can take part. When the
-// constructor returns, events are being recorded. When the destructor returns,
-// the file has the events from before its call, also those of threads that have
-// ended or still run.
+// trace. The connection has no name, so no other process can take part. When
+// the constructor returns, events are being recorded. When the destructor
+// returns, the file has the events from before its call, also those of threads
+// that have ended or still run.
 //
 // Several may exist at once, besides a Producer for a system's service: each
 // gets all events that it wants.

@@ -274,8 +274,8 @@ class SharedMemoryABI {
                        chunk_sizes_[kPageDiv1], page_idx, 0)
                : Chunk();
   }
-  // Gives back a page of TryAcquirePage() whose chunk has not begun. To
-  // overwrite its word by zero does the same.
+  // Gives back a page of TryAcquirePage() whose chunk has not begun. Storing
+  // zero in its word would also do.
   void ReturnPage(size_t page_idx) const;
   // Sets the chunk's owner. |packets| are its first count and flags.
   static void InitChunkForWriting(const Chunk& chunk,

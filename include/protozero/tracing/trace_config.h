@@ -70,7 +70,7 @@ struct TraceConfig {
   // read, and there has to be a consumer.
   uint32_t write_period_ms = 0;
 
-  // True if nobody reads packets before the session has stopped. Then a ring
+  // True if packets are read only after the session has stopped. Then a ring
   // buffer has the last packets in a form that can be read without those that
   // it has overwritten: writers start over often enough, and packets that refer
   // to overwritten ones are lost with them.

@@ -146,8 +146,8 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
   bool is_exhausted() const { return is_exhausted_; }
 
   // Returns a number that changes when writers have gone through another
-  // quarter of their ring. It has to be said again then what has been said only
-  // once. 0 without a ring; see SharedMemoryArbiter::Options::ring.
+  // quarter of their ring. Then data that was written only once has to be
+  // written again. 0 without a ring; see SharedMemoryArbiter::Options::ring.
   uint32_t ring_quarter() const { return arbiter_->ring_quarter(); }
   // In a ring, keeps the chunks from |first| on, as long as this writer exists
   // and until the next call: other writers do not overwrite them if there are
@@ -340,8 +340,8 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
         static_cast<uint16_t>(packets_.load(std::memory_order_relaxed) + 1);
     SetPackets(packets);
     if (PROTOZERO_LIKELY(end < prefetch_end_)) {
-      // The lines up to this distance after the end of the packet before are
-      // on their way. So one or two lines are left to prefetch. Behind a long
+      // The lines up to this distance after the end of the packet before are on
+      // their way. So one or two lines are left to prefetch. After a long
       // packet there are more, and FinishPacketSlowPath() has prefetched them.
       internal::PrefetchForWriting<kPrefetchDistance - kCacheLineSize>(pos);
       internal::PrefetchForWriting<kPrefetchDistance>(pos);

@@ -37,8 +37,8 @@
 // wanted.
 //
 // A session is one recording. The packets that one thread writes in it are a
-// sequence: names and the clock's start are said once in each. The life of an
-// event:
+// sequence: names and the clock's start are written once in each. The life of
+// an event:
 //
 //   macro --> packet of the thread's sequence --> the session's --> file
 //             in a chunk of shared memory         buffer

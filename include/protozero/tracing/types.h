@@ -52,7 +52,7 @@ enum class BufferExhaustedPolicy {
   // It loses packets, and counts them, until a chunk is free.
   kDrop,
   // It waits for a chunk, up to SharedMemoryArbiter::Options::stall_timeout_ms.
-  // After that, it does the same as kDrop.
+  // After that, it loses packets, as with kDrop.
   kStall,
 };
 

@@ -25,17 +25,17 @@
 //   add_compile_definitions(BOOST_ASIO_CUSTOM_HANDLER_TRACKING=
 //       "protozero/tracing/adapters/asio_handler_tracking.h")
 //
-// The program stays as it is. A handler is spawned by whoever starts its
-// operation, with a name such as "socket.async_receive" or "io_context.post".
-// It waits for the operation, runs, and ends:
+// The program stays as it is. A handler is spawned where its operation is
+// started, with a name such as "socket.async_receive" or "io_context.post". It
+// waits for the operation, runs, and ends:
 //
 //   socket.async_receive(buffer, handler)  spawn, and wait at the same site
 //   the bytes are there                    wake, if a reactor finds them
 //   handler(error, size)                   run, and end
 //
 // It ends as cancelled if its operation was, as failed if it throws, and as
-// destroyed if nobody calls it. What a handler starts is spawned by its task.
-// So the operations of a session are a chain.
+// destroyed if it is never called. What a handler starts is spawned by its
+// task. So the operations of a session are a chain.
 //
 // A site has the file and line where the operation was started if Asio knows
 // them: from use_awaitable_t<>(), and from ASIO_HANDLER_LOCATION in a function

@@ -32,8 +32,8 @@
 //   return            pick_next(): end
 //
 // So a fiber that yields waits, and is woken at once. A wake from another
-// thread is seen when the fiber's own thread has nothing to run, as one by
-// nobody. While suspend_until() is called, the thread runs no task.
+// thread is seen when the fiber's own thread has nothing to run, as a wake by
+// no task. While suspend_until() is called, the thread runs no task.
 //
 // The main fiber of a thread is the task to which the program has switched
 // there, if any.

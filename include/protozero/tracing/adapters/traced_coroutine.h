@@ -53,7 +53,7 @@
 //   unhandled_exception() throws                    ends: failed
 //   destroy() before the end                        ends: destroyed
 //
-// Whoever makes a coroutine ready says promise.task().Wake(). If an awaiter
+// Code that makes a coroutine ready calls promise.task().Wake(). If an awaiter
 // transfers to another traced coroutine, it says to which: it has a function
 // `Task next_task() const`, and suspends. The transfer is one step then.
 // Without one, the thread runs no task after a suspension. Code that resumes
@@ -149,7 +149,8 @@ Task NextTaskOf(const Awaiter& awaiter) {
     return Task();
 }
 
-// Says that the coroutine's task runs, unless whoever resumed it has done so.
+// Says that the coroutine's task runs, unless the code that resumed it has done
+// so.
 inline void ResumeTask(Task task) {
   if (PROTOZERO_UNLIKELY(AreTasksTraced()) && Task::Running() != task)
     SwitchTask(task);
@@ -287,7 +288,7 @@ class TracedPromise {
     using Found =
         decltype(internal::AwaiterOf(static_cast<Awaitable&&>(awaitable)));
     // A copy of an awaiter without state takes less of the frame than a
-    // reference. Others may have told somebody their address.
+    // reference. Other awaiters may have passed their address on.
     using Value = std::remove_reference_t<Found>;
     using Awaiter = std::conditional_t<std::is_rvalue_reference_v<Found> &&
                                            std::is_empty_v<Value> &&
@@ -455,7 +456,7 @@ template <protozero::internal::HasTracedPromise Result, typename... Args>
 struct std::coroutine_traits<Result, Args...> {
   using promise_type =
       protozero::internal::SeeingPromise<typename Result::promise_type>;
-  // A handle of the one finds the other.
+  // A handle to either finds the other.
   static_assert(sizeof(promise_type) == sizeof(typename Result::promise_type) &&
                 alignof(promise_type) ==
                     alignof(typename Result::promise_type));

@@ -27,7 +27,7 @@ struct Patch {
   uint16_t offset;
   WriterID writer_id;
   BufferID target_buffer;
-  // True if the writer has given up the chunk. Then nobody applies this patch.
+  // True if the writer has given up the chunk. Then this patch is not applied.
   bool is_void;
   // True while it is in a PatchList or on its way to the service. The last user
   // clears it.

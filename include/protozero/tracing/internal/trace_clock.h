@@ -48,7 +48,7 @@ uint64_t SystemTraceTimeNs();
 // the time that it takes the system to read its clock: by some 40 ns, if no
 // reading was interrupted. The system changes the rate of its clock by at most
 // 500 in a million, which can make that 50 us. A machine may sleep while the
-// counter stands still: then the line is behind by that until its end.
+// counter stands still: then the line is late by that until its end.
 class TraceClock {
  public:
   PROTOZERO_ALWAYS_INLINE uint64_t NowNs() {

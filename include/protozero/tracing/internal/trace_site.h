@@ -40,7 +40,7 @@ PROTOZERO_ABI_BEGIN
 namespace internal PROTOZERO_HIDDEN {
 
 // A bit for each session that wants the events of a site. The highest bit
-// stands for a site that has not been reached yet. If it is 0, nobody wants
+// stands for a site that has not been reached yet. If it is 0, no session wants
 // them.
 using SessionMask = uint32_t;
 inline constexpr SessionMask kNewSite = uint32_t{1} << 31;
