@@ -63,7 +63,8 @@ struct Command {
 
 // Parses |argv|, and stores the values in the targets of |command|. Passes over
 // argv[0]. Returns an exit code if there is nothing left to do: it has printed
-// the help, the version or an error. REQUIRES: no other thread does the same.
+// the help, the version or an error. REQUIRES: no other thread parses a command
+// line meanwhile.
 std::optional<int> Parse(const Command& command, int argc, char** argv);
 
 // Prints |problem| and how to get help. Returns kWrongUsage.

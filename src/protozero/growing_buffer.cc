@@ -20,7 +20,7 @@ ContiguousMemoryRange GrowingBuffer::GetNewBuffer() {
 uint8_t* GrowingBuffer::AnnotatePatch(uint8_t* patch_addr) {
   const auto offset = reinterpret_cast<uintptr_t>(patch_addr) -
                       reinterpret_cast<uintptr_t>(bytes_.begin);
-  // Somebody else's memory stays where it is.
+  // Memory of another owner stays where it is.
   if (offset >= bytes_.size())
     return patch_addr;
   CopySizes();

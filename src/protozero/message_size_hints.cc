@@ -62,8 +62,8 @@ void MessageArena::SaveHintSlowPath(SharedSizeHint* hint) const noexcept {
     return;
   // Threads whose messages differ would keep on taking the cache line from each
   // other. So after kMaxChanges changes, only one in 256 is made. It is made so
-  // that no exception remains the rule for ever. (The count of changes may well
-  // begin again.)
+  // that no exception remains the rule for ever. (The count of changes may wrap
+  // around.)
   constexpr uint32_t kChange = 1 << 16;
   constexpr uint32_t kMaxChanges = 255;
   if (known >= kMaxChanges * kChange) {
