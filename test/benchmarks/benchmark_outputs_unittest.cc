@@ -378,7 +378,7 @@ void AppendSlots(const Message& message,
   FAIL() << "not a type";
 }
 
-// Memory as large as a benchmark's slot, and bytes behind it that must not be
+// Memory as large as a benchmark's slot, and bytes after it that must not be
 // written.
 class GuardedOutput {
  public:

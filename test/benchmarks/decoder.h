@@ -21,7 +21,7 @@
 namespace protozero {
 namespace bench {
 
-// Messages of a workload as they are on the wire, one behind the other.
+// Messages of a workload as they are on the wire, one after the other.
 class EncodedMessages {
  public:
   struct View {

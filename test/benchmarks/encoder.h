@@ -149,7 +149,7 @@ class EncoderWithLoop : public Encoder {
 
   // Unrolled. A loop would keep its counter and the address of the slots in
   // registers that some encoders save and restore. The address of the next slot
-  // would then come from the stack, behind stores that wait for memory, and a
+  // would then come from the stack, after stores that wait for memory, and a
   // row would take a third longer than one that needs one register less.
   // Instead, each step reads memory that does not change.
   size_t EncodeAndReadBack(const Batch& batch) {
@@ -227,7 +227,7 @@ constexpr CallSites MakeCallSites(std::index_sequence<kSite...>) {
 enum class OutputFormat {
   kProtobuf,
   kSlots,  // 64-bit words in field order: not a format, but the least work.
-  kSlotsAndCursors,  // The same, and behind each message a word for its cursor.
+  kSlotsAndCursors,  // The same, and after each message a word for its cursor.
   kNone,
 };
 

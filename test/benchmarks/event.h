@@ -31,7 +31,7 @@ struct Event {
 
 // A cycle of events. One encoded message may consume several consecutive events
 // (a nested one takes one per level). For these, the first kOverlap events
-// follow once more behind the end of the cycle.
+// follow once more after the end of the cycle.
 class EventCycle : public InputCycle<Event> {
  public:
   static constexpr size_t kOverlap = 64;

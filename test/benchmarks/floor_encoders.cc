@@ -143,7 +143,7 @@ class SlotWriter {
 // The floor of Perfetto's benchmark, built from its description. A message is
 // an object in the output that has its own cursor in memory. It stores each
 // field in a slot of its own, and copies a string up to its terminator. A
-// nested message begins behind it.
+// nested message begins after it.
 class SlotMessage {
  public:
   void set_field_int32(int32_t value) { Append(int64_t{value}); }

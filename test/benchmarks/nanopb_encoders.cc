@@ -427,7 +427,7 @@ class ReusedEncoder final : public EncoderWithLoop<ReusedEncoder<Workload>,
 struct ChunkCursor {
   uint8_t* next;
   size_t left;   // in this chunk
-  size_t later;  // in the chunks behind it
+  size_t later;  // in the chunks after it
 };
 
 bool WriteToChunks(pb_ostream_t* stream, const pb_byte_t* data, size_t size) {

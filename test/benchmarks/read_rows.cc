@@ -42,7 +42,7 @@ constexpr uint32_t kBootClock = 6;
 constexpr uint32_t kSequenceClock = 64;
 
 // The number of reads that are not counted. The vector that keeps their events
-// doubles when it grows, so it has room for 12768 events behind 10000 slices.
+// doubles when it grows, so it has room for 12768 events after 10000 slices.
 constexpr size_t kWarmUp = 10000;
 
 // Adds a packet as the track events of this library and its service write them.

@@ -22,7 +22,7 @@ ROOT = pathlib.Path(compilers.SOURCE_ROOT)
 
 # The cursor is the first member of a message, and its limit the second. So
 # nothing else here is eight bytes at the very address that a register holds, or
-# eight bytes behind it: values are members of a struct behind its first two,
+# eight bytes after it: values are members of a struct after its first two,
 # and tags take one byte.
 PROGRAM = '''
 #include "protozero/message.h"

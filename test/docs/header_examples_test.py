@@ -43,7 +43,7 @@ def examples_of(text):
   at = 0
   while at < len(lines):
     start = at
-    # A block goes on behind an empty line of the comment.
+    # A block goes on after an empty line of the comment.
     while at < len(lines) and (INDENTED.match(lines[at]) or (
         at > start and lines[at].strip() == '//' and at + 1 < len(lines) and
         INDENTED.match(lines[at + 1]))):

@@ -172,7 +172,7 @@ def check(args, compiler, level, folder):
       errors.append(error)
 
   unused, used = [(folder / name).read_bytes() for name in ('unused', 'used')]
-  # Symbols have the name of the message with its size in front, or behind.
+  # Symbols have the name of the message with its size in front, or after.
   schema = b'\x0a%c' % len(MARK) + MARK
   expect(schema not in unused, 'the schema is in a program that does not ask for it')
   expect(b'DescriptorSet' not in unused.replace(b'FileDescriptorSet', b''),

@@ -178,7 +178,7 @@ TEST_F(ScrapeChunkTest, TakesAllButTheLastPacket) {
   EXPECT_EQ(copy.num_packets, 3);
   EXPECT_FALSE(ScrapeChunk(abi, 0, 1, WriterState::kAlive, &copy));
   EXPECT_FALSE(ScrapeChunk(abi, 1, 0, WriterState::kAlive, &copy));
-  // Nothing is read of such a page, which is far behind the memory.
+  // Nothing is read of such a page, which is far beyond the memory.
   EXPECT_FALSE(ScrapeChunk(abi, SIZE_MAX / 2 / kPageSize, 0,
                            WriterState::kAlive, &copy));
   EXPECT_FALSE(copy.is_complete);
@@ -203,7 +203,7 @@ TEST(ScrapeChunkEndTest, NothingIsReadBehindTheChunk) {
   ABI::Chunk chunks[2];
   for (ABI::Chunk& chunk : chunks)
     chunk = abi.TryAcquireChunkForWriting(0, ABI::kPageDiv14);
-  // The first byte behind the first chunk is none of a packet.
+  // The first byte after the first chunk is none of a packet.
   ABI::InitChunkForWriting(chunks[1], 0x7f7f, 0x7f7f7f7f, 1);
   const size_t size = chunks[0].payload_size();
   for (const size_t left : {0u, 1u, 2u, 3u}) {

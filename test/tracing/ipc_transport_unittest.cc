@@ -527,7 +527,7 @@ TEST(FrameSenderTest, DescriptorComesWithItsFrame) {
   EXPECT_TRUE(fd.is_valid());
   fd.Reset();
 
-  // This frame is sent behind others that wait.
+  // This frame is sent after others that wait.
   uint64_t id = 0;
   std::string before;
   while (!sender.has_queued()) {

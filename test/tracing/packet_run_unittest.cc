@@ -89,7 +89,7 @@ class Fragments {
       bytes += VarInt(packets.back().size(), random() % 20 == 0 ? 1 : 0) +
                packets.back();
     }
-    // Sanitizers see what is read behind the padding.
+    // Sanitizers see what is read after the padding.
     memory_.reset(new uint8_t[bytes.size() + TraceBuffer::Run::kPadding]);
     uint8_t* const end = std::copy(bytes.begin(), bytes.end(), memory_.get());
     std::generate_n(end, TraceBuffer::Run::kPadding,

@@ -1474,7 +1474,7 @@ TEST_F(TracingServiceTest, WhatCannotBeReadIsNotReadForEachCommit) {
   ConnectAndStart();
   auto* const arbiter = producer_.MakeArbiter();
   auto waiting = arbiter->CreateTraceWriter(producer_.buffer());
-  // Nothing behind the open packet's first chunk can be read.
+  // Nothing after the open packet's first chunk can be read.
   auto open = waiting->NewTracePacket();
   auto* const nested = open->BeginNestedMessage<Message>(1);
   int num_early = 0;

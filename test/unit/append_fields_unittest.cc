@@ -298,7 +298,7 @@ TEST(AppendFieldsTest, ExtensionsAndBaseClasses) {
 }
 
 // Appends the fields to buffers of every size. If the fields fit, all bytes are
-// there. No byte behind the buffer is ever touched.
+// there. No byte after the buffer is ever touched.
 TEST(AppendFieldsTest, FillsAStaticBufferToTheLastByte) {
   constexpr size_t kSize = 6 + 11 + 2 + 9;
   for (size_t size = 0; size <= kSize + 40; ++size) {

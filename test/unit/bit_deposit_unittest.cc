@@ -177,7 +177,7 @@ TEST_F(BitDepositInstructionTest, HighestBit) {
 
 #endif  // PROTOZERO_USE_BIT_DEPOSIT
 
-// Addresses without memory are allowed. The bytes behind valid addresses do not
+// Addresses without memory are allowed. The bytes after valid addresses do not
 // change.
 TEST(PrefetchTest, TakesAnyAddress) {
   if (kInlineEncodingMask == 0)

@@ -365,7 +365,7 @@ TEST_F(MessageNestingTest, AChildMayBeFinalizedByHand) {
     writer_->WriteByte(0x04);
     Begin(5)->AppendVarInt(1, 1);
     message_->Finalize();
-    // Chunks of 8 bytes end behind the tags of the nested messages.
+    // Chunks of 8 bytes end after the tags of the nested messages.
     EXPECT_EQ(Bytes(),
               std::string(chunk_size == 8 ? "0a 88 80 80 00" : "0a 08") +
                   " 08 01 12 02 08 01 18 03 20 04 2a 02 08 01");
@@ -620,7 +620,7 @@ TEST_F(MessageNestingTest, TwoMessagesOnTwoWritersDoNotMeet) {
 }
 
 TEST_F(MessageNestingTest, WhatLiesBehindTheCursorIsNeverPartOfTheMessage) {
-  // Moving a message up leaves old bytes behind it. The next write covers them.
+  // Moving a message up leaves old bytes after it. The next write covers them.
   Start({5000});
   for (size_t size = 2; size < 60; ++size) {
     WriteTree({BytesField(1, std::string(size, 'a'))}, Begin());

@@ -291,7 +291,7 @@ TEST(WhichOneofTest, TheLastMemberCounts) {
   EXPECT_EQ(Which("08 01 18 01 08 01 10 01"), 1u);
   EXPECT_EQ(Which("10 01 a0 1f 01 08 01 18 01 1a 00 10 01"), 3u);
   EXPECT_EQ(Which("08 01 18 01 a0 1f 01"), 500u);
-  // Fields behind an error are absent.
+  // Fields after an error are absent.
   EXPECT_EQ(Which("08 01 18 01 0f 08 01"), 3u);
 }
 

@@ -136,7 +136,7 @@ TEST(ProtoDecoderTest, ReadsVarIntsOfEverySize) {
           const uint64_t group = i < 10 ? value >> (7 * i) & 0x7f : 0;
           bytes += static_cast<char>(group | (i + 1 < size ? 0x80 : 0));
         }
-        // The value is at the end of the buffer, or has bytes behind it.
+        // The value is at the end of the buffer, or has bytes after it.
         for (const char* rest : {"", "\x10\x01", "\x12\x07xxxxxxx"}) {
           const std::string message = bytes + rest;
           const std::vector<char> exact(message.begin(), message.end());

@@ -52,7 +52,7 @@ class ContainerBufferedTest : public testing::Test {
  protected:
   using Buffered = ContainerBuffered<Message, Bytes>;
 
-  // Writes |tree| behind |before| bytes, in a container that has room for
+  // Writes |tree| after |before| bytes, in a container that has room for
   // |spare| more.
   static void ExpectWritten(const MessageTree& tree,
                             size_t before,

@@ -116,7 +116,7 @@ class RecyclingAllocator {
     kept_memory_ = memory;
     kept_size_ = size;
   }
-  // Frees the block of this thread. A thread that runs a loop calls this behind
+  // Frees the block of this thread. A thread that runs a loop calls this after
   // the loop. With a destructor instead, each access would test whether the
   // destructor is registered.
   static void FreeKeptBlock() {

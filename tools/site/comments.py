@@ -12,7 +12,7 @@ import re
 COMMENT = re.compile(r'\s*//( ?)(.*)')
 BEHIND = re.compile(r'[;,{]\s*//( ?)(.*)')
 STRING = re.compile(r'"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])+\'|//.*')
-# Braces behind these words hold declarations, unless it is a function's.
+# Braces after these words hold declarations, unless it is a function's.
 SCOPE = re.compile(r'\b(?:namespace|class|struct|union|enum|extern)\b')
 FUNCTION_OR_INTERNAL = re.compile(r'\w\s*\(|\bnamespace internal\b')
 ACCESS = re.compile(r'\s*(public|protected|private):')

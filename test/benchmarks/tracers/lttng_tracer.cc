@@ -147,7 +147,7 @@ struct __attribute__((packed)) Packet {
   uint64_t timestamp_begin;
   uint64_t timestamp_end;
   uint64_t content_size;  // In bits.
-  uint64_t packet_size;   // In bits, with the padding behind the content.
+  uint64_t packet_size;   // In bits, with the padding after the content.
   uint64_t number;
   uint64_t events_discarded;  // Since the beginning.
   uint32_t processor;

@@ -84,7 +84,7 @@ const Tracer& PerfettoTracer();
 const Tracer& PerfettoCTracer();
 
 // The other tracers of the program, each of which is measured in a process of
-// its own. Null is behind the last one.
+// its own. Null is after the last one.
 extern const Tracer* const kPeers[];
 
 #endif  // TEST_BENCHMARKS_TRACERS_TRACER_H_

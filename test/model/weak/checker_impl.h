@@ -46,7 +46,7 @@ class Checker {
   // Answer the calls before plain accesses to memory.
   void OnRead(uintptr_t address, size_t size);
   void OnWrite(uintptr_t address, size_t size);
-  // Answer the calls in place of accesses. |pc| is behind the call.
+  // Answer the calls in place of accesses. |pc| is after the call.
   uint64_t OnLoad(uintptr_t pc, uintptr_t address, size_t size, int order);
   void OnStore(uintptr_t pc,
                uintptr_t address,

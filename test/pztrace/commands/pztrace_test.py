@@ -438,7 +438,7 @@ class DamagedTraceTest(PztraceTest):
         self.trace.write_bytes(whole)
         code, _, error = self.run_pztrace(*command)
         self.assertEqual(code, 0, error)
-        # A packet that ends behind the end of the file.
+        # A packet that ends beyond the end of the file.
         self.trace.write_bytes(whole + b'\x0a\x7f')
         code, _, error = self.run_pztrace(*command)
         self.assertEqual(code, 1, error)

@@ -36,7 +36,7 @@ using pztrace::TimelineReader;
 constexpr uint32_t kNoLimit = 1 << 20;
 
 // Returns a trace of |slices|, which are letters, with those within a slice in
-// parentheses behind it. A slice with "!" behind it has no end. A "|" comes
+// parentheses after it. A slice with "!" after it has no end. A "|" comes
 // before those of another track. Events are 10 ns apart.
 std::string TraceOf(std::string_view slices) {
   HeapBuffered<Trace> trace;

@@ -605,7 +605,7 @@ TEST_F(TraceCutterPacketsTest, ALossAtTheEndIsSaid) {
   EXPECT_TRUE(loss.previous_packet_dropped());
   EXPECT_FALSE(loss.has_track_event());
   EXPECT_TRUE(TracePacket::Decoder(packets[3]).has_clock_snapshot());
-  // A piece with the packet behind the loss has it there only.
+  // A piece with the packet after the loss has it there only.
   options = {};
   options.from_ns = 500;
   std::vector<bool> losses;

@@ -195,7 +195,7 @@ class HtmlBrowserTest(BrowserPageTest):
     self.browser.press('0')
     self.assertEqual(self.view(), whole)
 
-    # Tab comes to the timeline, behind the buttons.
+    # Tab comes to the timeline, after the buttons.
     for _ in range(20):
       self.browser.press([KEYS['Tab']])
       if self.script('return document.activeElement === canvas'):

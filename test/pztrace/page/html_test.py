@@ -105,7 +105,7 @@ class HtmlTest(PageTest):
           other.duration for other in read
           if step.name == 'item' and other.name != 'item' and step.track == other.track
           and step.begin <= other.begin <= other.end <= step.end)
-    # The numbers are behind the names.
+    # The numbers are after the names.
     self.assertEqual(
         sorted((s['process'].split()[-1], s['row'].rpartition(' ')[0], s['category'],
                 s['name'], s['begin'], s['duration'], s['self']) for s in page.slices()),

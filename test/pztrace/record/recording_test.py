@@ -226,7 +226,7 @@ class FileTest(RecordingTest):
     self.assertEqual(len(output.splitlines()), 2)
 
   def test_file_that_may_not_grow(self):
-    # The limit is in the middle of a packet, and behind the shared memory's
+    # The limit is in the middle of a packet, and beyond the shared memory's
     # size.
     for limit in 1100000, 1100001, 1100002:
       process = subprocess.run(
@@ -293,7 +293,7 @@ class FileTest(RecordingTest):
             env=self.env, stdout=file, stderr=subprocess.PIPE,
             check=False, preexec_fn=lambda: resource.setrlimit(
                 resource.RLIMIT_FSIZE, (limit, limit)))
-        # The next output comes right behind it.
+        # The next output comes right after it.
         self.assertEqual(os.lseek(file.fileno(), 0, os.SEEK_CUR),
                          os.path.getsize(self.trace))
       error = process.stderr.decode()

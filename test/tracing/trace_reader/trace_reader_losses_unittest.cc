@@ -33,7 +33,7 @@ constexpr auto kInstant = TrackEvent::TYPE_INSTANT;
 // Reads traces with losses, and looks at the reader afterwards.
 class TraceReaderLossesTest : public protozero::test::MadeTraceTest {
  protected:
-  // Adds the packet behind a loss, which holds nothing.
+  // Adds the packet after a loss, which holds nothing.
   void Lose(uint32_t sequence = 1, int32_t pid = 0) {
     Add(
         [pid](TracePacket* packet) {

@@ -158,7 +158,7 @@ TEST_F(FlightRecorderTest, NamesAreThereHoweverOftenItHasWrapped) {
   EXPECT_LE(stats.packets_begun(), stats_.lost.total());
 }
 
-// A page in the middle is gone. Packets behind it may refer to names in it.
+// A page in the middle is gone. Packets after it may refer to names in it.
 TEST_F(FlightRecorderTest, AfterAGapComesWhatReadersUnderstand) {
   {
     // So large that not every page begins with the names.

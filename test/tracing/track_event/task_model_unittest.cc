@@ -37,7 +37,7 @@ using protozero::TaskSite;
 using protozero::TaskStep;
 using protozero::TraceReader;
 
-// The end of a thread, behind which another one may have its number.
+// The end of a thread, after which another one may have its number.
 constexpr char kThreadEnd[] = "thread end";
 
 TaskSite g_spawn_sites[] = {{"session", __FILE__, __LINE__},
@@ -257,7 +257,7 @@ class TruePlaces {
       places_.resize(1);
   }
 
-  // Moves behind a step. Returns false if the truth has no such step there.
+  // Moves after a step. Returns false if the truth has no such step there.
   bool Take(const TaskStep& step) {
     const std::string line = TextOfStep(step);
     std::vector<size_t> next;
@@ -363,7 +363,7 @@ void CheckSteps(const std::string& bytes,
       {reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()}));
   reader.Finish();
   EXPECT_EQ(num_wrong, 0u);
-  // The last steps of a thread may be missing without a loss behind them.
+  // The last steps of a thread may be missing without a loss after them.
   if (kind != RecordKind::kBeginsInTheMiddle && reader.packets_lost().empty()) {
     EXPECT_NE(kind, RecordKind::kLosesPackets);
     for (const auto& [tid, places] : threads)

@@ -37,7 +37,7 @@ using protozero::trace::TracePacket;
 using protozero::trace::TrackEvent;
 
 // Returns the time that an event of this thread would have: the system's clock
-// may be a little behind, or before.
+// may be a little after, or before.
 uint64_t EventTimeNs() {
   auto* const thread = protozero::internal::t_trace_thread;
   return thread != nullptr ? thread->clock.NowNs() : protozero::TraceTimeNs();
