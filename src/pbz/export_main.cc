@@ -362,8 +362,7 @@ program::Command ExportCommand(ExportOptions* options) {
        {"--type NAME", "the type of the message in FILE, as for pbz decode",
         &options->type}},
       "The exit code is 0 if all is well, 1 if a file is malformed or cannot "
-      "be "
-      "read,\n2 for wrong usage.\n"};
+      "be read,\n2 for wrong usage.\n"};
 }
 
 // Sets the format of tables. Returns the problem with the choice of a format,
