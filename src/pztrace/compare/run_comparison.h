@@ -48,7 +48,7 @@ struct Change {
   double p_value = 1;
 
   // Returns the least change in the interval, without its sign: 0 if the
-  // interval has that, or there is none.
+  // interval contains 0, or if there is no interval.
   double LeastDifference() const;
 };
 

@@ -15,11 +15,10 @@
 
 namespace pztrace {
 
-// Repeats what a sequence has said in packets that a piece of a trace leaves
-// out. The packets that stay are unchanged, and readers need what came before
-// them:
+// Repeats the interned data, defaults and clocks that a cut piece depends on,
+// from packets that it leaves out. The packets that stay are unchanged:
 //
-//   the sequence   C i e e i e e e e i e C e e     C clears the state and says
+//   the sequence   C i e e i e e e e i e C e e     C clears the state and has
 //   stays                  . . e e e . .   e e       clocks and defaults,
 //   the piece           S      e e e     S e e     i is interned data, e an
 //                                                    event, S repeats it
@@ -33,10 +32,10 @@ namespace pztrace {
 // - The ThreadDescriptor of older traces, with the time that they count from.
 // - The sums of counters whose values are differences, as events.
 //
-// Nothing is said before packets that follow each other.
+// Packets that follow each other need nothing between them.
 class SequenceRepeater {
  public:
-  // The piece that packets are said in.
+  // The piece that repeated packets go to.
   struct Piece {
     const TraceTables& tables;
     const std::vector<bool>& is_used;  // By track. Other counters have no sums.
@@ -51,7 +50,7 @@ class SequenceRepeater {
   void Say(const ScannedPacket& packet, const Piece& piece);
   // Appends that packets are missing before |packet|, which is left out.
   void SayLoss(const ScannedPacket& packet, const Piece& piece);
-  // Adds what |packet| says.
+  // Adds what |packet| defines.
   void End(const ScannedPacket& packet,
            protozero::internal::ClockTable* trace_clocks,
            bool is_kept);

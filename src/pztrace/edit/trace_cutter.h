@@ -26,10 +26,10 @@ namespace pztrace {
 // is a trace that can be read by itself. It has, in the order of the trace:
 //
 // - the packets with events of that time, unchanged, and what their sequences
-//   say between them;
+//   have between them;
 // - the beginnings of slices that are open when the time begins, unchanged, at
 //   their own times;
-// - before either, what the sequence has said so far, see SequenceRepeater;
+// - before either, the state of the sequence so far, see SequenceRepeater;
 // - the descriptions of the tracks of these events, once for each change;
 // - the packets about the whole recording, unchanged: clocks of the machine
 //   until the end of that time, configuration, losses;

@@ -14,8 +14,8 @@
 
 namespace pztrace {
 
-// Finds the slices and tasks of a trace that have not ended: there the program
-// was when it was killed.
+// Finds the slices and tasks of a trace that have not ended: that is where the
+// program was when it was killed.
 class OpenEvents {
  public:
   OpenEvents() : reader_(MakeCallbacks()) {}

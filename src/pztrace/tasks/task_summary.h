@@ -100,14 +100,13 @@ struct TaskRow {
   uint64_t unknown_ns = 0;
   LongRun longest;
   std::map<PlaceKey, TimeSum> waits_by_place;
-  // Tasks that nobody has resumed, by the place where they wait, and tasks that
+  // Tasks that were not resumed, by the place where they wait, and tasks that
   // could run.
   std::map<PlaceKey, Unresumed> unresumed;
   Unresumed not_run;
   // Tasks that ended while they waited, by place.
   std::map<PlaceKey, uint64_t> destroyed;
-  // The other tasks that had not ended: they ran, or nobody knows what they
-  // did.
+  // The other tasks that had not ended: they ran, or their state is unknown.
   uint64_t running = 0;
   uint64_t unknown = 0;
 

@@ -224,7 +224,7 @@ void TaskTimeline::End(const Step& step) {
 
 void TaskTimeline::Switch(uint32_t thread, const Step& step) {
   const uint32_t running = steps_[thread].running;
-  // A sequence that starts over says the running task again.
+  // A sequence that starts over repeats the running task.
   if (running == step.task && step.stop == Stop::kReady)
     return;
   if (running != kNoIndex)

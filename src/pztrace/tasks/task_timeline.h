@@ -191,7 +191,7 @@ class TaskTimeline {
                uint32_t thread);
   State StateOf(uint32_t task) const;
   void SetRequest(uint32_t task, uint64_t time_ns, uint32_t request);
-  // Notes that the task has stopped to run, or to work on its request.
+  // Notes that the task has stopped running, or working on its request.
   void ExtendRequest(uint32_t task, uint64_t time_ns);
 
   uint64_t first_ns_ = UINT64_MAX;

@@ -29,7 +29,7 @@ class Completeness {
   // Adds lost packets. |reason| is the number of a LossReason.
   void AddLost(uint32_t reason, uint64_t packets);
   void AddNotWritten(uint64_t packets) { not_written_ += packets; }
-  // Adds places where nobody has counted the lost packets.
+  // Adds places whose lost packets were not counted.
   void AddUnknown(uint64_t places) {
     protozero::PacketLosses::Increase(&unknown_, places);
   }

@@ -111,7 +111,7 @@ bool FlightInput::ReadFile(ScopedFd fd, uint64_t size, std::string* error) {
 }
 
 bool FlightInput::WriteTrace(const FlightReader::Write& write, bool goes_on) {
-  // Behind the service's own sequence.
+  // After the service's own sequence.
   last_sequence_id_ = protozero::service::kServiceSequenceID;
   FlightReader& reader = file_.reader;
   if (!reader.WriteBegin(write) ||

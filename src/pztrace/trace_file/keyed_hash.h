@@ -11,8 +11,7 @@
 
 namespace pztrace {
 
-// SipHash-2-4. Nobody without the key can find out whether a guess of the text
-// is right.
+// SipHash-2-4. Without the key, a guess of the text cannot be checked.
 class KeyedHash {
  public:
   using Key = std::array<uint64_t, 2>;

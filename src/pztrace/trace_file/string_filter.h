@@ -43,7 +43,7 @@ class TextPattern {
 // unchanged, byte by byte. Input may be anything.
 //
 // Equal texts have equal hashes, but only of the same StringFilter: its key is
-// random, so that nobody can find a text by hashing guesses.
+// random, so that a text cannot be found by hashing guesses.
 class StringFilter {
  public:
   struct Patterns {

@@ -121,7 +121,7 @@ class TraceFile {
   int fd_ = -1;  // -1 also for a FIFO without a reader.
   mode_t mode_ = 0;
   bool is_standard_ = false;
-  // True if nobody else shares it, so it does not block.
+  // True if no other process shares it, so it does not block.
   bool is_own_ = false;
   // Packets that are not in the file yet, except for the first |begun_| bytes.
   std::vector<uint8_t> kept_;

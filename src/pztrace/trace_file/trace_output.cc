@@ -160,7 +160,7 @@ bool TraceOutput::Finish() {
   if (rotation_.keep != 0) {
     finished_.push_back(name);
     if (finished_.size() > rotation_.keep) {
-      // This may fail: somebody may have moved the file before.
+      // This may fail: the file may have been moved before.
       unlink(finished_.front().c_str());
       finished_.pop_front();
     }

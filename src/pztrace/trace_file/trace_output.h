@@ -40,8 +40,8 @@ struct Rotation {
 // Each file is a trace that can be read without the others. All of them, one
 // after the other, are a trace, too. So it is not possible to end a file at one
 // moment: when the service has begun another trace, a thread still refers to
-// what it said in the old one until its next packet, which says all of that
-// again. From BeginNext() to FinishOld() there are two files, and each sequence
+// what it wrote to the old one until its next packet, which repeats all of
+// that. From BeginNext() to FinishOld() there are two files, and each sequence
 // of packets changes to the new one on its own:
 //
 //   old file    1 1 2 1 2 |   2   |            the service's, and
@@ -79,8 +79,8 @@ class TraceOutput {
   // Writes the packets that wait to be compressed. Returns false in the same
   // cases as Write().
   bool Flush();
-  // Writes more of what TraceFile keeps, and waits a moment if nobody reads.
-  // Returns false in the same cases as Write().
+  // Writes more of what TraceFile keeps, and waits a moment if there is no
+  // reader. Returns false in the same cases as Write().
   bool WriteKept();
   // Counts what is kept, and what may follow, as lost.
   void GiveUp();

@@ -21,9 +21,9 @@ namespace pztrace {
 // alone, as a service writes them, or the whole file. A reader gets it
 // decompressed, and offsets count decompressed bytes.
 //
-// Anybody can have written the file. A few bytes may stand for very many, so
-// memory has limits: one packet, and all packets of one compressed one, have at
-// most 64 MiB.
+// The file may come from anyone. A few bytes may stand for very many, so memory
+// has limits: one packet, and all packets of one compressed one, have at most
+// 64 MiB.
 class TraceStream : public pbz::FieldStream {
  public:
   explicit TraceStream(FILE* file);
