@@ -43,8 +43,8 @@ class PeerShares {
   // Returns the share of the user who has most.
   size_t OfLargestUser() const;
 
-  // Returns the process that makes room for |amount| of a newcomer; none if
-  // nobody has more than the newcomer would have. |is_full| says that any user
+  // Returns the process that makes room for |amount| of a newcomer; none if no
+  // process has more than the newcomer would have. |is_full| says that any user
   // may have to; otherwise only the newcomer's has too much.
   std::optional<Process> WhoMakesRoom(const PeerIdentity& newcomer,
                                       bool is_full,

@@ -70,7 +70,7 @@ struct ProducerShared {
   // has left that to the thread.
   void (*destroy)(ProducerShared*) = nullptr;
   // True if a thread that has made a producer has ended: there may be no other
-  // thread left of the program. Until then, nobody has to look.
+  // thread left of the program. Until then, no look is needed.
   bool watches_threads = false;
   // True in a child process. Nothing of this may be destroyed, because other
   // threads of the parent may have been using it.

@@ -33,7 +33,7 @@ static_assert(offsetof(FlightPageStart, packets) ==
                   offsetof(SharedMemoryABI::ChunkHeader, packets));
 
 // Returns whether the packets that |before| announces were still there when
-// |after| was read: nobody has begun to overwrite them. Ids never come back.
+// |after| was read: no writer has begun to overwrite them. Ids never come back.
 inline bool HasKeptPackets(const FlightPageStart& before,
                            const FlightPageStart& after) {
   using ABI = SharedMemoryABI;

@@ -137,7 +137,7 @@ std::unique_ptr<SharedMemoryFile> MakeFlightFile(const std::string& path,
     *error = path + ": not a regular file";
     return nullptr;
   }
-  // Nobody sees a file that is not complete, and the one that is there stays if
+  // An incomplete file is never visible, and the one that is there stays if
   // there is no room for another one.
   std::string new_path;
   std::unique_ptr<SharedMemoryFile> file;

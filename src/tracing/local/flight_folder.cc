@@ -254,8 +254,8 @@ bool FlightFolder::Open(const std::string& wanted_path,
   parent_.Reset(open(FolderOf(path).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!parent_.is_valid())
     return Fail(path, error);
-  // Nobody sees a folder that is not complete, and the one that is there stays
-  // if there is no room for another one.
+  // An incomplete folder is never visible, and the one that is there stays if
+  // there is no room for another one.
   ScopedFd recorder;
   return (MakeNewFolder() || Fail(NewFlightName(path, 0), error)) &&
          MakeFiles(error) &&

@@ -21,11 +21,10 @@
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 
-// A session of this process that nobody else takes part in: threads write to
-// the ring in a file, which has the last packets at any time, also if the
-// process is killed. There is no service, no thread, and no system call once
-// threads have their writers. In a child process, after fork(), nothing is
-// recorded.
+// A session of this process alone: threads write to the ring in a file, which
+// has the last packets at any time, also if the process is killed. There is no
+// service, no thread, and no system call once threads have their writers. In a
+// child process, after fork(), nothing is recorded.
 class FlightRecorder {
  public:
   FlightRecorder() = default;

@@ -50,8 +50,8 @@ class RingReader {
     uint64_t chunks_corrupt = 0;
   };
 
-  // REQUIRES: nobody writes to the memory of |abi| any more, or it is a copy
-  // whose pages CopyFlightPage() has made; it outlives this.
+  // REQUIRES: the memory of |abi| has no writer any more, or it is a copy whose
+  // pages CopyFlightPage() has made; it outlives this.
   explicit RingReader(const SharedMemoryABI& abi) : abi_(abi) {}
   ~RingReader();
 

@@ -51,7 +51,7 @@ struct Step {
   bool is_switch = false;
 };
 
-// Counts the times in which no session records tasks. After one, nobody knows
+// Counts the times in which no session records tasks. After one, it is unknown
 // which task a thread runs.
 void CountTimeWithoutTasks() {
   if ((g_task_site.enabled.load(std::memory_order_relaxed) & ~kNewSite) == 0)
@@ -106,7 +106,7 @@ TraceThread* ThreadWithTasks() {
 // come. The count that stands for |running| is therefore one from before the
 // sessions are read: if they end at any moment from there on, the next step
 // finds another count. A count that changes while they are read may belong to a
-// switch that nobody recorded.
+// switch that was not recorded.
 SessionMask SessionsOf(ThreadTasks& tasks) {
   const uint32_t times = g_times_without_tasks.load(std::memory_order_acquire);
   const SessionMask sessions = g_task_site.Sessions();

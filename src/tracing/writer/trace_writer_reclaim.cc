@@ -49,9 +49,9 @@ void TraceWriter::Enter() {
       reclaims_seen_ = reclaims;
       return;
     }
-    // If nobody is reclaiming, the other thread has just finished, and the next
-    // look finds that; or this is a child process, and that thread does not
-    // exist.
+    // If no thread is reclaiming, the other thread has just finished, and the
+    // next look finds that; or this is a child process, and that thread does
+    // not exist.
     const bool may_end =
         state == kReclaimBegun ||
         !arbiter_->is_reclaiming_.load(std::memory_order_acquire);
