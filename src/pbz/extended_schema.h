@@ -37,8 +37,8 @@ class ExtendedSchema {
                protozero::ConstBytes begin) const;
 
   // Reads all of |stream|, since a field may come before its description, and
-  // goes back to its begin. Returns false, and does nothing, for a pipe, which
-  // can be read only once.
+  // goes back to its beginning. Returns false, and does nothing, for a pipe,
+  // which can be read only once.
   bool ReadAhead(FieldStream* stream);
 
   // Adds the fields that an ExtensionDescriptor describes.

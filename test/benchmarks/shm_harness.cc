@@ -23,8 +23,8 @@ class Runner {
  public:
   explicit Runner(const ShmRow& row) : row_(row) {}
 
-  // Runs on each of the row's threads. The loop waits at its begin and at its
-  // end until all threads are there.
+  // Runs on each of the row's threads. The loop waits at its beginning and at
+  // its end until all threads are there.
   void Run(::benchmark::State& state) {
     std::unique_ptr<ShmThread> thread = Enter();
     while (state.KeepRunningBatch(kBatchSize))
