@@ -112,8 +112,7 @@ int Main(int argc, char** argv) {
   }
   const std::string about =
       "Records what programs trace, in Perfetto's format: ui.perfetto.dev "
-      "shows "
-      "it.\n\n" +
+      "shows it.\n\n" +
       CommandLines();
   const program::Command command = {
       "pztrace",

@@ -381,8 +381,7 @@ program::Command ExportCommand(ExportArguments* arguments) {
         &arguments->wanted[kLosses]},
        {"-o, --output FOLDER",
         "write FOLDER/slices.csv and so on, in one reading: the tables that "
-        "are "
-        "named, or all",
+        "are named, or all",
         &arguments->folder},
        {table::kFormatOption, arguments->format_help, &arguments->format},
        {"--unfinished",

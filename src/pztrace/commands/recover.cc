@@ -51,8 +51,7 @@ int RecoverMain(int argc, char** argv) {
       "recorder,\nhowever it has ended, and prints where it was.\n",
       {{"RECORDING",
         "the file, a core dump of the program, or the folder of `pztrace "
-        "record "
-        "--flight-recorder`",
+        "record --flight-recorder`",
         &file_name},
        {"-o, --output FILE",
         "the trace; - is the standard output (default: none, only say what "
