@@ -27,11 +27,11 @@ INTERNAL = ['protozero/c/internal/%s.h' % name
             for name in ('pbz_encoding', 'pbz_message', 'pbz_packed')]
 LANGUAGES = [['-x', 'c', '-std=c99'], ['-x', 'c', '-std=c11'],
              ['-x', 'c++', '-std=c++17']]
-# As -Wmissing-prototypes and -Wcast-qual, these are what C projects set.
+# C projects set these, like -Wmissing-prototypes and -Wcast-qual.
 STRICT = compilers.WARNINGS + ['-Wsign-conversion', '-Wundef', '-Wcast-align']
 
-# Of the first fields of all_functions.c, and in chunks of 16 bytes, the nested
-# message with four bytes of size.
+# The bytes of the first fields of all_functions.c, and of the nested message in
+# chunks of 16 bytes, with four bytes of size.
 FIRST_BYTES = '08fbffffffffffffffff01' '10fbffffffffffffffff01' '1880bcc1960b'
 NESTED = '8201' '10' '0b0a0a' '696e20612067726f7570' '0c' '0805'
 NESTED_IN_CHUNKS = '8201' '90808000' '0b0a0a' '696e20612067726f7570' '0c' '0805'

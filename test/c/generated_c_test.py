@@ -27,7 +27,7 @@ PROTOS = ['test_msg.proto', 'test/protos/benchmark_messages.proto'] + [
     for name in ('golden', 'golden_base', 'golden_import', 'golden_public',
                  'hostile', 'hostile_global', 'macros', 'macros_import',
                  'no_wrapper', 'no_wrapper_import')]
-# What these define must not meet a generated name.
+# No generated name may be a macro of these.
 SYSTEM = ''.join('#include <%s.h>\n' % name for name in (
     'assert', 'ctype', 'errno', 'fcntl', 'limits', 'math', 'pthread', 'signal',
     'stdio', 'stdlib', 'string', 'time', 'unistd', 'sys/mman', 'sys/stat',

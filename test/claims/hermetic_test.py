@@ -45,7 +45,7 @@ STANDARD_HEADERS = '''
     time.h uchar.h wchar.h wctype.h
 '''.split()
 
-# Of C++20, for the one header that is empty before.
+# A standard header of C++20, for the one header of ours that is empty before.
 NEWER_HEADERS = ['coroutine']
 
 GENERATED = ['test/claims/claims.pbzero.h']
@@ -134,7 +134,7 @@ def main():
         flags = [standard] + copy_standard_library(
             compiler, standard, folder) + FLAGS + [
                 '-I%s' % (ROOT / 'include'), '-I' + args.gen,
-                # What is generated from our own schema.
+                # The headers that are generated from our own schema.
                 '-I' + os.path.join(args.gen, 'include')]
 
         # Were anything else to be found, the rest would prove nothing.
@@ -146,7 +146,7 @@ def main():
                         (mode, header), errors)
 
         texts = [('everything', include_lines(public + GENERATED))]
-        # Whether one lacks an include is the same for all of them.
+        # A missing include shows with any of them.
         if index == 0 and standard == STANDARDS[0]:
           texts += [(header, include_lines([header, header]))
                     for header in public + GENERATED]

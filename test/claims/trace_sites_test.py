@@ -59,7 +59,7 @@ FUNCTION(Counter, PROTOZERO_TRACE_COUNTER("app", "name", Expensive()))
 FUNCTION(Scoped, PROTOZERO_TRACE_EVENT("app", "name", "key", Expensive()))
 '''
 
-# Of code, for a site, with each compiler at -O2: tools/measure_trace_sites prints
+# The code of a site, with each compiler at -O2: tools/measure_trace_sites prints
 # what they take.
 MAX_BYTES = {
     'instant': 44, 'slice': 88, 'slice, 1 value': 120, 'slice, 3 values': 160,
@@ -69,7 +69,7 @@ MAX_BYTES = {
 LOAD = re.compile(r'(mov +\w+,|cmp +)DWORD PTR \[rip\+')
 TEST = re.compile(r'(test|cmp) ')
 BRANCH = re.compile(r'j(?!mp)\w+ ')
-# What a test of 0 leads to.
+# The jump after a test of 0.
 TAKEN = r'j(?:e|z|ns)\b'
 # Without those that make room for what does not run.
 INSTRUCTION = re.compile(r'(?!push|pop|leave|(sub|add|lea|mov) +r[bs]p,|'

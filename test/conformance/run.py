@@ -85,7 +85,7 @@ class Result:
     suites = SUMMARY.findall(text)
     self.passed, self.skipped, self.expected, self.unexpected = (
         sum(int(suite[i]) for suite in suites) for i in range(4))
-    # Whether all is well.
+    # True if all is well.
     self.ok = process.returncode == 0 and len(suites) == 2
 
 

@@ -476,7 +476,7 @@ class Generator:
                     Field('value', 2, value_name, value_kind, 'optional')]
     entry.fields[1].message = target
     for part in entry.fields:
-      # As protoc calls it.
+      # The name that protoc gives it.
       part.c_scope = (message.full_name.replace('.', '_') + '_' + re.sub(
           '(?:^_*|_+)(.?)', lambda match: match[1].upper(), name) + 'Entry')
     message.scope.claim(name + 'Entry')  # protoc makes it up.

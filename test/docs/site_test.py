@@ -34,7 +34,7 @@ SITE = ROOT / 'third_party' / 'site' / 'bin' / 'mkdocs'
 
 # Width, height, whether it is a phone.
 SCREENS = {'phone': (390, 844, True), 'desktop': (1280, 900, False)}
-# Of these there are pictures.
+# The test leaves pictures of these.
 PICTURED = ['index.html', 'docs/getting-started.html', 'docs/performance.html',
             'docs/coming-from-perfetto.html', 'docs/track-events.html',
             'include/protozero/message.h.html']
@@ -50,7 +50,7 @@ SEARCHES = [('AppendFields', '/append_fields.h.html'),
 # A page whose first block with prompts has several commands, and their output.
 COMMANDS = 'docs/getting-started'
 
-# Of these symbols, no comment describes those whose names say so.
+# A header. Symbols without a comment say so by their names.
 HEADER = '''
 namespace protozero {
 // A type.

@@ -144,7 +144,7 @@ def print_trail(name):
 
 
 def check_all(correct):
-  # Those that take long first.
+  # The slowest first.
   tasks = [(check_correct, arguments) for arguments in correct]
   tasks += [(check_mutant, (name,)) for name in MUTANTS]
   with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as executor:

@@ -207,7 +207,7 @@ class TwoFilesTest(unittest.TestCase):
         path.relative_to(self.folder)
         for path in (self.folder / 'protozero').rglob('*.h')))
     text = ''.join('#include "%s"\n' % path for path in headers)
-    # Of the amalgamation, not of the tree.
+    # The headers of the amalgamation, not of the tree.
     for compiler in compilers.find_compilers():
       self.assertEqual(compilers.syntax_errors(
           compiler, ['-I', str(self.folder), *FLAGS], text), '')

@@ -60,7 +60,7 @@ FETCHED = PROJECT % '''include(FetchContent)
 FetchContent_Declare(protozero URL "file://${CMAKE_SOURCE_DIR}/archive.tar.gz"
                      DOWNLOAD_EXTRACT_TIMESTAMP ON)
 FetchContent_MakeAvailable(protozero)'''
-# As CPM.cmake adds what it has fetched.
+# CPM.cmake adds fetched projects like this.
 BY_CPM = PROJECT % (
     'add_subdirectory("%s" protozero EXCLUDE_FROM_ALL SYSTEM)' % ROOT)
 

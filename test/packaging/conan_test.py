@@ -16,7 +16,7 @@ from projects import BUILD, ProjectsTest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CONAN = ROOT / 'third_party/conan/bin/conan'
-# As QUICK of the other tests.
+# The settings of QUICK in the other tests.
 QUICK = {'tools.cmake.cmaketoolchain:generator': 'Ninja',
          'tools.build:cxxflags': ['-Wno-subobject-linkage'],
          'tools.cmake.cmaketoolchain:extra_variables': {

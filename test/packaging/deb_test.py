@@ -21,7 +21,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 SUITES = os.environ.get('DEBIAN_SUITES', '').split()
 MAPBOX = 'libprotozero-dev'
 
-# As in docs/building.md, and with a header of Mapbox's library.
+# The one of docs/building.md, with a header of Mapbox's library.
 MAKEFILE = '''CXXFLAGS := -std=c++17 $(shell pkg-config --cflags protozero)
 PLUGIN := $(shell pkg-config --variable=plugin protozero)
 

@@ -43,7 +43,7 @@ class PkgConfigTest(ProjectsTest):
     cls.install_library('prefix', '-DPROTOZERO_INLINE_SETTERS=ON').rename(
         cls.prefix)
     cls.env = {'PKG_CONFIG_PATH': str(cls.prefix / 'lib/pkgconfig')}
-    # Where the build makes one, it is there; test/install looks for it.
+    # A build with a plugin installs it there; test/install looks for that.
     (cls.prefix / 'bin').mkdir(exist_ok=True)
     shutil.copy(BUILD / 'protozero_plugin', cls.prefix / 'bin')
     shutil.copy(BUILD / 'protozero_plugin', cls.prefix / 'bin/protoc-gen-pbzero')

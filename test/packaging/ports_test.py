@@ -25,10 +25,10 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 ZIG = next(ROOT.glob('third_party/ziglang/lib/python*/site-packages/ziglang/zig'),
            None)
 
-# What is compiled as one file: folders of src/.
+# The folders of src/ that are compiled as one file.
 RUNTIME = ['protozero']
 PROGRAMS = ['protoc_plugin', 'program table pbz']
-# Of an option, with a library.
+# A file of an option that needs a library.
 NEEDS_MORE = ['arrow_rows.cc']
 TRACING = ['tracing/shared_memory tracing/writer tracing/reader',
            'tracing/service']
@@ -54,7 +54,7 @@ FLAGS = ['-std=c++17', *QUICK, '-Wall', '-Wextra', '-Wpedantic', '-Wconversion',
 
 GOOGLETEST = pathlib.Path('/usr/src/googletest')
 HELPERS = ('chunked_delegate.cc', 'delegates.cc', 'hex.cc', 'message_tree.cc')
-# What other C libraries, and a build without libprotobuf, do not have.
+# Tests that other C libraries, or a build without libprotobuf, cannot compile.
 NOT_RUN = ('allocation_monitor.h', 'failing_allocations.h', 'tree_parser.h')
 NOT_ON_WINDOWS = ('KilledBySignal',)
 # The compiler's own detection of processors needs its run-time library; the other

@@ -31,7 +31,7 @@ class ReleaseTest(ProjectsTest):
   @classmethod
   def setUpClass(cls):
     super().setUpClass()
-    # Of the files as they are, committed or not.
+    # The origin has the files of the tree, committed or not.
     origin = cls.scratch / 'origin'
     files = cls.must('git', '-C', ROOT, 'ls-files', '-co', '--exclude-standard',
                      '-z').decode().split('\0')[:-1]

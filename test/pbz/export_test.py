@@ -88,7 +88,7 @@ class Schema:
     return self.factory.GetPrototype(self.pool.FindMessageTypeByName(name))()
 
 
-# What the rows have to be, by google.protobuf's reflection.
+# The expected rows, by google.protobuf's reflection.
 
 
 def extensions_of(descriptor):
@@ -304,7 +304,7 @@ class ExportTest(unittest.TestCase):
                                           for content in contents))
     print('%d rows of %d types' % (num_rows, len(roots)))
 
-  # What each option does.
+  # Tests of each option.
 
   def test_columns_are_chosen(self):
     schema = self.schema_of_rows()

@@ -429,7 +429,7 @@ class InputTest(Scratch):
     for name, bytes_ in [
         ('gzip', gzip.compress(content)), ('xz', lzma.compress(content)),
         ('bzip2', bz2.compress(content)),
-        # Of `zstd`, and of `lz4`.
+        # The beginnings of files of `zstd` and `lz4`.
         ('zstd', bytes.fromhex('28b52ffd04584d000008010801') + 30 * b'\xff'),
         ('lz4', bytes.fromhex('04224d186440a7')),
     ]:

@@ -92,7 +92,7 @@ class SchemaAutoTest(unittest.TestCase):
                     '--columns', 'track_event', *args, **options)
 
   def test_export_has_names(self):
-    # Of a field that only the second file describes, after its events.
+    # A field that only the second file describes, after its events.
     packets = list(packets_of(self.trace))
     first = self.path.with_name('first')
     first.write_bytes(b''.join(p for p in packets if not is_description(p)))

@@ -32,7 +32,7 @@ PROTOS = [
     'test/protos/plugin/editions_2026.proto',
     'test/protos/plugin/editions_delimited.proto',
 ]
-# As the library was compiled: some of its containers differ in debug builds.
+# The library was compiled with these: some of its containers differ in debug builds.
 # The libraries want a newer C library than programs are linked with here, which
 # is why those are started by the loader of that one.
 # libstdc++ 12 warns of itself, inside std::stable_sort.
@@ -97,7 +97,7 @@ class Builder:
     return target
 
   def plugin(self):
-    # As one file: the library's headers take long to read.
+    # One file, because the library's headers take long to read.
     source = os.path.join(self.out, 'protozero_plugin.cc')
     text = ''.join('#include "%s"\n' % path for path in sorted(glob.glob(
         os.path.join(compilers.SOURCE_ROOT, 'src', 'protoc_plugin', '**', '*.cc'),

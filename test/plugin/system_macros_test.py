@@ -27,13 +27,13 @@ import compilers
 LIST = os.path.join(compilers.SOURCE_ROOT, 'src', 'protoc_plugin', 'c_family',
                     'system_macros.cc')
 
-# What ours include, so that it comes before the macros.
+# Headers that ours include. They come before the macros.
 FIRST = ['bits/stdc++.h', 'fcntl.h', 'poll.h', 'pthread.h', 'sched.h',
          'signal.h', 'sys/mman.h', 'sys/socket.h', 'sys/stat.h',
          'sys/syscall.h', 'sys/types.h', 'sys/un.h', 'time.h', 'unistd.h',
          'linux/futex.h', 'linux/memfd.h']
 
-# As many of them as go together.
+# The headers that compile together.
 REAL = ['arpa/inet.h', 'arpa/nameser.h', 'complex.h', 'dirent.h', 'elf.h',
         'errno.h', 'fenv.h', 'ifaddrs.h', 'langinfo.h', 'linux/audit.h',
         'linux/btrfs.h', 'linux/fs.h', 'linux/input.h', 'linux/io_uring.h',
@@ -121,7 +121,7 @@ def main():
     used = includes(['test/plugin/system_macros_use.h', 'everything.pbzero.h'],
                     '""')
     flags = ['-I' + temp, '-I' + args.gen,
-             # What is generated from our own schema.
+             # The headers that are generated from our own schema.
              '-I' + os.path.join(args.gen, 'include'),
              '-I' + compilers.SOURCE_ROOT,
              '-I' + os.path.join(compilers.SOURCE_ROOT, 'include')]

@@ -36,7 +36,7 @@ class Browser:
     self.url = 'http://127.0.0.1:%s/session' % port
     arguments = ['--headless=new', '--no-sandbox', '--disable-gpu',
                  '--disable-dev-shm-usage', '--hide-scrollbars',
-                 # What a page fetches from elsewhere is an error.
+                 # A fetch from elsewhere is an error.
                  '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1']
     self.url += '/' + self.call('', capabilities={'alwaysMatch': {
         'goog:loggingPrefs': {'browser': 'ALL'},

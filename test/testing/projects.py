@@ -73,7 +73,7 @@ int main() {
   fwrite(reading.data(), 1, size, stdout);
 }
 '''
-# What it prints.
+# The output of that program.
 MESSAGE = b'\x08\x07\x12\x09\x0a\x07degrees\x1a\x02\x08\x01'
 
 # One message, with unit.proto alone.

@@ -22,7 +22,7 @@ TRACE_SCHEMA = 'include/protozero/tracing/trace.proto'
 
 REPORT = re.compile(r'process (\d+): (\d+) items')
 CLEARED = 1
-# What messages say of them.
+# Messages describe them by these words.
 LIMIT = ('a size, a number with B, k, M or G, or a time, a number with ns, us, ms, s, m '
          'or h')
 TIME = 'a time: a number of seconds, or one with ns, us, ms, s, m or h'

@@ -31,7 +31,7 @@ SCENARIOS = {
                              ['patches_succeeded']),
     'pages_of_32_kilobytes': (['--packets=5000', '--layout=1',
                                '--page-size=32768', '--memory=1048576'], []),
-    # Of 16 KB.
+    # A memory of 16 KB.
     'packets_larger_than_the_memory': (
         ['--packets=2000', '--memory=16384', '--max-size=200000'],
         ['patches_succeeded']),

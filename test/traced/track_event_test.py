@@ -19,7 +19,7 @@ import tempfile
 
 import perfetto
 
-# What a TrackEventConfig says, and the categories of the events that follow.
+# A TrackEventConfig, and the categories of the events that follow.
 # event_tracer waits for "app", so that is always one of them.
 CONFIGS = {
     '': {'app', 'net.io', 'net.dns'},

@@ -116,7 +116,7 @@ class Comments:
         self.current = None
     elif character == '}' and self.scopes:
       scope = self.scopes.pop()
-      # What follows a type is described by another comment.
+      # Another comment describes what follows a type.
       if not self.is_in_body():
         self.current = scope.current if scope.kind == 'body' else None
     self.statement = '' if character in ';{}' else self.statement + character

@@ -294,7 +294,7 @@ class HtmlBrowserTest(BrowserPageTest):
     self.open(b''.join(packets))
     events = 5 * 25000
     self.assertIn('75,000 slices', self.text('#summary'))
-    # Of an instant, two slices, and a counter, in two tracks.
+    # An instant, two slices and a counter, in two tracks.
     most = 5 * DESKTOP[0]
     self.assertLess(2 * most, events)
     place = self.script(PLACE, 'main', 3 * 10**3, 0) or [700, 200]

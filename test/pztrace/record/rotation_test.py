@@ -31,7 +31,7 @@ class RotationTest(PztraceTest):
     self.packets = {}
 
   def decode(self, trace=None):
-    # What is finished stays as it is.
+    # A finished file does not change.
     if trace not in self.packets:
       self.packets[trace] = super().decode(trace)
     return self.packets[trace]

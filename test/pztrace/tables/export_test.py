@@ -266,7 +266,7 @@ class ExportTest(TimelineCommandTest):
     numbers = [row['args']['number'] for row in slices if row['name'] == 'item']
     self.assertEqual(sorted(numbers), sorted([*range(items // 2)] * 2))
     self.assertEqual(len(self.rows(trace, '--counters')), items)
-    # As `top` counts them.
+    # `top` counts as many.
     top = subprocess.run([PZTRACE, 'top', self.path], stdout=subprocess.PIPE,
                          check=True).stdout.decode()
     self.assertIn('%d slices of 5 names\n' % len(slices), top)

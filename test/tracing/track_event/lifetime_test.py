@@ -182,7 +182,7 @@ class LifetimeTest(unittest.TestCase):
                           stdin=subprocess.PIPE,
                           stdout=subprocess.PIPE) as process:
       self.assertEqual(process.stdout.readline(), b'traced\n')
-      # What it has traced arrives with the next period.
+      # Its events arrive with the next period.
       while self.count_slices() < 100:
         time.sleep(0.01)
       process.stdin.close()
