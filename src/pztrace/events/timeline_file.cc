@@ -152,7 +152,7 @@ void AddNotes(const TimelineReader& reader,
               const std::string& prefix,
               std::vector<std::string>* notes) {
   const Completeness completeness = CompletenessOf(reader, is_damaged);
-  // Without statistics, nobody has counted the losses.
+  // Without statistics, the losses were not counted.
   if (reader.has_stats() || !completeness.is_complete())
     notes->push_back(prefix + completeness.Text());
   for (const auto& lines : {LostStretchesOf(reader), OmissionsOf(reader)}) {

@@ -59,8 +59,8 @@ bool HasSelection(const TraceConfig::DataSource& source) {
          !source.producer_pids.empty();
 }
 
-// Prints the data sources that nobody offered, and the programs that connected
-// and wrote nothing.
+// Prints the data sources that no program offered, and the programs that
+// connected and wrote nothing.
 void PrintUnmetWishes(const TraceConfig& config, const TraceStats& stats) {
   if (stats.producers_seen == 0) {
     PrintError(kProgram, "no producer has connected, so nothing was recorded");

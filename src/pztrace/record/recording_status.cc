@@ -22,7 +22,8 @@ using Programs = std::map<protozero::ProducerID, std::string>;
 
 constexpr uint32_t kPeriodMs = 1000;
 // Control sequences of terminals: the rest of the line is erased, and the
-// cursor goes to the line's begin, so that a message overwrites the line.
+// cursor goes to the beginning of the line, so that a message overwrites the
+// line.
 constexpr char kEraseLine[] = "\x1b[K";
 constexpr char kToLineBegin[] = "\r";
 

@@ -14,8 +14,8 @@
 
 namespace pztrace {
 
-// Sends what the ring of a recording holds to everybody who connects to a
-// socket. An answer is a sequence of parts, each with a header:
+// Sends what the ring of a recording holds to each client of a socket. An
+// answer is a sequence of parts, each with a header:
 //
 //   +----------------+----------------+---------------
 //   | kind, 4 bytes  | size, 4 bytes  | |size| bytes
