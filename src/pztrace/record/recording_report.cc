@@ -9,6 +9,7 @@
 
 #include "src/program/io.h"
 #include "src/pztrace/program_name.h"
+#include "src/pztrace/record/summary_text.h"
 #include "src/pztrace/trace_file/completeness.h"
 #include "src/pztrace/trace_file/trace_output.h"
 
@@ -20,15 +21,6 @@ std::string SecondsOf(uint32_t milliseconds) {
   char text[32];
   snprintf(text, sizeof(text), "%.1f s", milliseconds / 1000.0);
   return text;
-}
-
-// Returns how many writers and producers there were.
-std::string WritersText(const protozero::TraceStats& stats,
-                        bool counts_packets) {
-  return (counts_packets ? std::to_string(stats.packets_read()) + " of them "
-                         : std::string()) +
-         "of " + CountOf(stats.writers_seen(), "writer") + " in " +
-         CountOf(stats.producers_seen, "producer");
 }
 
 void PrintSummary(const TraceOutput& file,
@@ -47,11 +39,6 @@ void PrintSummary(const TraceOutput& file,
 }
 
 }  // namespace
-
-std::string SummaryText(const protozero::TraceStats& stats) {
-  return WritersText(stats, /*counts_packets=*/true) + ", " +
-         Completeness(stats).Text();
-}
 
 bool ReportRecording(const RecordOptions& options,
                      const protozero::TraceStats& stats,

@@ -3,11 +3,9 @@
 #ifndef SRC_PZTRACE_RECORD_RECORDING_REPORT_H_
 #define SRC_PZTRACE_RECORD_RECORDING_REPORT_H_
 
-#include <string>
-
 #include "protozero/tracing/trace_stats.h"
 #include "src/pztrace/record/producer_problems.h"
-#include "src/pztrace/record/record.h"
+#include "src/pztrace/record/record_options.h"
 #include "src/pztrace/record/recording_sink.h"
 
 namespace pztrace {
@@ -20,10 +18,6 @@ bool ReportRecording(const RecordOptions& options,
                      const protozero::TraceStats& stats,
                      const ProducerProblems& problems,
                      const RecordingSink& sink);
-
-// Returns how many packets of how many writers and producers a trace has, and
-// what it lacks.
-std::string SummaryText(const protozero::TraceStats& stats);
 
 }  // namespace pztrace
 

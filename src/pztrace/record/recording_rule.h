@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include <string>
+#include <vector>
 
 namespace pztrace {
 
@@ -24,6 +25,16 @@ struct RecordingRule {
   uint64_t limit_ns = 0;  // For slices and tasks.
   double limit = 0;       // For counters.
   std::string text;       // The rule in the user's words.
+};
+
+// The rules of a recording, and what they do.
+struct WatchedRules {
+  std::vector<RecordingRule> rules;
+  // The trigger that they activate, and the time that its file has before and
+  // after that.
+  std::string trigger;
+  uint32_t before_ms = 0;
+  uint32_t after_ms = 0;
 };
 
 // Parses a rule. Returns the problem with |text|, or an empty string.

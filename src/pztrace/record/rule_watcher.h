@@ -15,16 +15,6 @@
 
 namespace pztrace {
 
-// The rules of a recording, and what they do.
-struct WatchedRules {
-  std::vector<RecordingRule> rules;
-  // The trigger that they activate, and the time that its file has before and
-  // after that.
-  std::string trigger;
-  uint32_t before_ms = 0;
-  uint32_t after_ms = 0;
-};
-
 // Activates a trigger of a session when the session records what a rule names.
 // It reads a copy of what comes into the session's buffers, which asks nothing
 // of producers.

@@ -6,7 +6,7 @@
 
 #include <vector>
 
-#include "src/pztrace/record/recording_report.h"
+#include "src/pztrace/record/summary_text.h"
 #include "src/pztrace/trace_file/flight_input.h"
 
 namespace pztrace {

@@ -7,7 +7,7 @@
 
 #include "src/program/io.h"
 #include "src/pztrace/program_name.h"
-#include "src/pztrace/record/recording_report.h"
+#include "src/pztrace/record/summary_text.h"
 #include "src/pztrace/trace_file/completeness.h"
 
 namespace pztrace {
