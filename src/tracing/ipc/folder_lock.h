@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "src/tracing/ipc/unix_socket.h"
+#include "src/tracing/ipc/scoped_fd.h"
 
 #include "protozero/internal/macros.h"
 
