@@ -12,7 +12,7 @@
 #include "src/tracing/trace_reader/clock_table.h"
 #include "src/tracing/trace_reader/id_map.h"
 #include "src/tracing/trace_reader/interned_data.h"
-#include "src/tracing/trace_reader/task_step_reader.h"
+#include "src/tracing/trace_reader/task_sequence.h"
 #include "src/tracing/trace_reader/track_table.h"
 
 #include "protozero/internal/macros.h"

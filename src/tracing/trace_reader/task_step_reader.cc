@@ -9,6 +9,7 @@
 #include "protozero/proto_decoder.h"
 #include "protozero/tracing/trace.h"
 #include "src/tracing/trace_reader/sequence_state.h"
+#include "src/tracing/trace_reader/task_sequence.h"
 #include "src/tracing/trace_reader/text_table.h"
 
 #include "protozero/internal/macros.h"
@@ -56,14 +57,6 @@ struct TaskStepReader::Fields {
   bool has_task = false;
   ConstBytes task;  // A TaskEvent.
 };
-
-void TaskSequence::Clear() {
-  run_indexes_.Clear();
-  runs_.clear();
-  places_.Clear();
-  num_places_ = 0;
-  is_restarted_ = true;
-}
 
 uint32_t TaskStepReader::InternPlace(ConstBytes task_site) {
   const trace::TaskSite::Decoder site(task_site);
