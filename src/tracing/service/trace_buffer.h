@@ -21,6 +21,7 @@
 #include "protozero/tracing/trace_stats.h"
 #include "protozero/tracing/types.h"
 #include "src/tracing/service/packet_ledger.h"
+#include "src/tracing/service/trace_buffer_sequence.h"
 #include "src/tracing/shared_memory/chunk_reader.h"
 
 #include "protozero/internal/macros.h"
@@ -64,13 +65,9 @@ namespace service {
 class TraceBuffer {
  public:
   static constexpr size_t kMaxPacketSize = TracingLimits::kMaxPacketSize;
-  // The approximate memory of a chunk besides its payload.
-  static constexpr size_t kChunkOverhead = 288;
-  // The approximate memory of a writer until it has ended and its chunks are
-  // gone, and of each range of chunks that a writer lost instead of committing
-  // it.
-  static constexpr size_t kWriterOverhead = 1024;
-  static constexpr size_t kRowOverhead = 96;
+  // The approximate memory of a chunk besides its payload, and of a writer.
+  static constexpr size_t kChunkOverhead = BufferedChunk::kOverhead;
+  static constexpr size_t kWriterOverhead = BufferedSequence::kOverhead;
   // The least memory for all writers, besides the size of the buffer: it is a
   // fourth of that size, but at least what 1,024 writers need.
   static constexpr size_t kMinWriterBytes = 1024 * kWriterOverhead;
@@ -79,13 +76,7 @@ class TraceBuffer {
 
   using Policy = BufferFillPolicy;
 
-  struct ProducerIdentity {
-    ProducerID id;
-    int32_t uid;
-    int32_t pid;
-    // True if its writers report what they lose, as TraceWriter does.
-    bool reports_losses = true;
-  };
+  using ProducerIdentity = service::ProducerIdentity;
 
   struct Packet {
     ConstBytes bytes;
@@ -205,16 +196,14 @@ class TraceBuffer {
   size_t max_writer_bytes() const { return max_writer_bytes_; }
 
  private:
-  struct Arrival;
-  struct Chunk;
-  struct ChunkProperties;
-  class Ranges;
-  struct Sequence;
-  struct SequenceState;
-  using ChunkList = std::list<Chunk>;
-  using SequenceList = std::list<Sequence>;
-  // The chunks by chunk id, without wrapping around.
-  using ChunkMap = std::map<uint64_t, ChunkList::iterator>;
+  using Chunk = BufferedChunk;
+  using ChunkList = service::ChunkList;
+  using ChunkMap = service::ChunkMap;
+  using ChunkProperties = BufferedChunkProperties;
+  using Arrival = ChunkArrival;
+  using Sequence = BufferedSequence;
+  using SequenceList = service::SequenceList;
+  using SequenceState = BufferedSequenceState;
   using SequenceKey = std::pair<ProducerID, WriterID>;
 
   // A process. All of its producers share one part of the memory for writers.

@@ -6,7 +6,6 @@
 #include "protozero/proto_decoder.h"
 #include "protozero/tracing/trace.h"
 #include "src/tracing/service/trace_buffer.h"
-#include "src/tracing/service/trace_buffer_sequence.h"
 
 #include "protozero/internal/macros.h"
 

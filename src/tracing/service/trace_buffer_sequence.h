@@ -12,8 +12,11 @@
 #include <map>
 #include <memory>
 
+#include "protozero/const_bytes.h"
+#include "protozero/tracing/trace_stats.h"
+#include "protozero/tracing/types.h"
 #include "src/tracing/service/packet_ledger.h"
-#include "src/tracing/service/trace_buffer.h"
+#include "src/tracing/shared_memory/chunk_reader.h"
 
 #include "protozero/internal/macros.h"
 
@@ -21,11 +24,25 @@ namespace protozero {
 PROTOZERO_ABI_BEGIN
 namespace service {
 
-// The parts of a TraceBuffer. trace_buffer_copying.cc, which takes chunks, and
-// trace_buffer_reading.cc, which gives out packets, use them.
+// The parts of a TraceBuffer: its chunks, and the writers that they are of.
+
+struct ProducerIdentity {
+  ProducerID id;
+  int32_t uid;
+  int32_t pid;
+  // True if its writers report what they lose, as TraceWriter does.
+  bool reports_losses = true;
+};
+
+struct BufferedChunk;
+struct BufferedSequence;
+using ChunkList = std::list<BufferedChunk>;
+using SequenceList = std::list<BufferedSequence>;
+// The chunks by chunk id, without wrapping around.
+using ChunkMap = std::map<uint64_t, ChunkList::iterator>;
 
 // The properties of a chunk that a clone of it has, too.
-struct TraceBuffer::ChunkProperties {
+struct BufferedChunkProperties {
   uint64_t position;
   // The time when it came.
   uint64_t time_ms;
@@ -42,8 +59,11 @@ struct TraceBuffer::ChunkProperties {
   OpenPacket open_packet;
 };
 
-struct TraceBuffer::Chunk : ChunkProperties {
-  size_t charge() const { return kChunkOverhead + payload.size; }
+struct BufferedChunk : BufferedChunkProperties {
+  // The approximate memory of a chunk besides its payload.
+  static constexpr size_t kOverhead = 288;
+
+  size_t charge() const { return kOverhead + payload.size; }
   size_t written_bytes() const {
     return sizeof(SharedMemoryABI::ChunkHeader) + payload.size;
   }
@@ -57,8 +77,8 @@ struct TraceBuffer::Chunk : ChunkProperties {
 };
 
 // A copy of a chunk that has just come, and its place in the buffer.
-struct TraceBuffer::Arrival {
-  size_t charge() const { return kChunkOverhead + size; }
+struct ChunkArrival {
+  size_t charge() const { return BufferedChunk::kOverhead + size; }
 
   const ChunkCopy& copy;
   SequenceList::iterator sequence;
@@ -71,7 +91,7 @@ struct TraceBuffer::Arrival {
 };
 
 // Ranges of positions.
-class TraceBuffer::Ranges {
+class ChunkRanges {
  public:
   // Adds a range. They come in any order: a scraper sees chunks in page order.
   void Add(uint64_t begin, uint64_t end) {
@@ -105,7 +125,7 @@ class TraceBuffer::Ranges {
 };
 
 // The state of one writer without its chunks: what its clone has, too.
-struct TraceBuffer::SequenceState {
+struct BufferedSequenceState {
   // Returns a position. Ids wrap around; positions do not.
   uint64_t PositionOf(ChunkID chunk_id) const {
     return static_cast<uint64_t>(
@@ -148,7 +168,7 @@ struct TraceBuffer::SequenceState {
   WriterID writer_id = 0;
   // The id in its packets; 0 if none has been read yet.
   uint32_t sequence_id = 0;
-  // See Packet::lacks_state.
+  // See TraceBuffer::Packet::lacks_state.
   bool lacks_state = false;
   // The highest position so far. It is valid once there was a chunk.
   bool has_position = false;
@@ -174,7 +194,13 @@ struct TraceBuffer::SequenceState {
 };
 
 // The chunks and packets of one writer.
-struct TraceBuffer::Sequence : SequenceState {
+struct BufferedSequence : BufferedSequenceState {
+  // The approximate memory of a writer until it has ended and its chunks are
+  // gone, and of each range of chunks that a writer lost instead of committing
+  // it.
+  static constexpr size_t kOverhead = 1024;
+  static constexpr size_t kRowOverhead = 96;
+
   // The fate of a chunk's earlier copies, when another copy comes.
   enum class ChunkState {
     // No copy has come, and reading has not passed the chunk.
@@ -224,7 +250,7 @@ struct TraceBuffer::Sequence : SequenceState {
   }
 
   size_t charge() const {
-    return kWriterOverhead +
+    return kOverhead +
            kRowOverhead * (gone.size() + refused.size() + holes.size());
   }
 
@@ -244,9 +270,9 @@ struct TraceBuffer::Sequence : SequenceState {
   // committed, and may have more packets then.
   std::map<uint64_t, GoneAccount> gone;
   // The scraped chunks that are gone and were complete.
-  Ranges refused;
+  ChunkRanges refused;
   // The chunks that had not come when reading passed them.
-  Ranges holes;
+  ChunkRanges holes;
   // Its clone in the copy of the buffer that is being made, if the writer was
   // there when that began.
   SequenceList::iterator clone;

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "src/tracing/service/trace_buffer.h"
-#include "src/tracing/service/trace_buffer_sequence.h"
 #include "src/tracing/shared_memory/out_of_memory.h"
 
 #include "protozero/internal/macros.h"
