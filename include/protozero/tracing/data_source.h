@@ -21,6 +21,7 @@ PROTOZERO_ABI_BEGIN
 class DataSourceWriters;
 class Message;
 class TraceContext;
+class TraceWriter;
 
 namespace internal {
 class DataSourceAccess;
@@ -61,6 +62,11 @@ class DataSourceInstance {
   // The value of |num_clears_| when the extensions were last described. At
   // first, a value that the counter does not reach soon.
   std::atomic<uint32_t> described_at_{UINT32_MAX};
+  // The writers that threads have left when they ended. A thread that begins
+  // takes one of them: it goes on in the same chunk, and the service hears of
+  // neither thread. Guarded by ClientLock(); once the instance has stopped, the
+  // thread that stops it has them.
+  std::vector<std::unique_ptr<TraceWriter>> spare_writers_;
 };
 
 // Something that can be traced, under the name by which sessions ask for it.

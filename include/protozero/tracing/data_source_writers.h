@@ -144,7 +144,9 @@ class DataSourceWriters {
  public:
   // Creates no writers yet.
   explicit DataSourceWriters(std::shared_ptr<DataSource> source);
-  // Commits all packets.
+  // Leaves the writers to other threads, which go on in the same chunks and
+  // sequences of packets. If they have lost packets, or cannot be left, commits
+  // all packets. Flush() does so in any case.
   ~DataSourceWriters();
 
   DataSourceWriters(const DataSourceWriters&) = delete;
@@ -226,6 +228,7 @@ class DataSourceWriters {
     Busy(const Busy&) = delete;
     Busy& operator=(const Busy&) = delete;
     void set_before(uint32_t state) { before_ = state; }
+    uint32_t before() const { return before_; }
 
    private:
     std::atomic<uint32_t>* const seen_state_;
@@ -242,6 +245,9 @@ class DataSourceWriters {
   bool AddStartedSession();
   // Destroys the context's writer.
   void RemoveContext(TraceContext* context);
+  // Leaves the context's writer to another thread. Returns false if that is not
+  // possible.
+  bool LeaveWriter(TraceContext* context, uint32_t seen_state);
 
   const std::shared_ptr<DataSource> source_;
   // The data source's state when it is off and this object has nothing to

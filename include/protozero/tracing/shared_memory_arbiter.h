@@ -233,6 +233,14 @@ class SharedMemoryArbiter {
   // Does TraceWriter::KeepChunksFrom().
   void KeepChunksFrom(const WriterSlot& slot, ChunkID first);
 
+  // Ends KeepChunksFrom() for the writer.
+  void ReleaseKeptChunks(const WriterSlot& slot);
+  // Returns whether a writer may exist without a thread: ReturnIdleChunks() can
+  // take its chunk, or nothing commits chunks, because this is a ring.
+  bool AllowsSpareWriters() const {
+    return is_ring() || options_.process_barrier != nullptr;
+  }
+
   // Finds an id for a new writer; |*slot| is null if all are taken. Returns
   // false if there is no memory for it.
   bool TakeSlot(WriterSlot** slot);

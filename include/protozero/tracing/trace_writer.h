@@ -408,6 +408,11 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
   void QueueOldestHeldChunk();
   void QueueHeldChunks();
 
+  // Has another thread write from now on, after the last packet. Returns false,
+  // and changes nothing, if this writer has to end with its thread: it reports
+  // what it has lost when it ends.
+  bool PrepareForOtherThread();
+
   // Makes the writer not idle; see trace_writer_reclaim.cc.
   void EnterAs(PacketState state) {
     state_.store(state, std::memory_order_relaxed);

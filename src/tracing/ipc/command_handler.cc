@@ -363,10 +363,13 @@ CommandHandler::Running CommandHandler::Take(DataSourceInstanceID id) {
     return Running();
   const Running running = *it;
   running_.erase(it);
-  Lock lock(ClientLock());
-  DataSourceAccess::StopInstance(running.source.get(), running.instance);
-  if (running.is_refused)
-    producer_->status.RemoveRefusedSession();
+  {
+    Lock lock(ClientLock());
+    DataSourceAccess::StopInstance(running.source.get(), running.instance);
+    if (running.is_refused)
+      producer_->status.RemoveRefusedSession();
+  }
+  DataSourceAccess::DestroySpareWriters(running.instance.get());
   return running;
 }
 

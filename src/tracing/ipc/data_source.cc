@@ -4,6 +4,10 @@
 
 #include <utility>
 
+#include "protozero/tracing/trace_writer.h"
+#include "src/tracing/ipc/data_source_access.h"
+#include "src/tracing/ipc/producer_ipc_client.h"
+
 #include "protozero/internal/macros.h"
 
 namespace protozero {
@@ -18,6 +22,14 @@ DataSourceInstance::DataSourceInstance(
     : id_(id), config_(std::move(config)), connection_(std::move(connection)) {}
 
 DataSourceInstance::~DataSourceInstance() = default;
+
+void internal::DataSourceAccess::DestroySpareWriters(
+    DataSourceInstance* instance) {
+  const size_t num_writers = instance->spare_writers_.size();
+  instance->connection_->AddSpareWriters(0 -
+                                         static_cast<uint32_t>(num_writers));
+  instance->spare_writers_.clear();
+}
 
 DataSource::DataSource(DataSourceDescriptor descriptor,
                        std::optional<BufferExhaustedPolicy> policy)

@@ -65,6 +65,10 @@ class DataSourceAccess {
     source->ChangeState();
   }
 
+  // Destroys the writers that no thread has. REQUIRES: StopInstance(), or
+  // StopInstancesOf(), was called for it; ClientLock() is not held.
+  static void DestroySpareWriters(DataSourceInstance* instance);
+
   static void AppendToDescriptor(const DataSource& source,
                                  Message* descriptor) {
     source.AppendToDescriptor(descriptor);

@@ -66,8 +66,10 @@ DataSourceWriters::DataSourceWriters(std::shared_ptr<DataSource> source)
 
 DataSourceWriters::~DataSourceWriters() {
   const Busy busy(&seen_state_, DataSource::kFollowing);
-  for (TraceContext& context : contexts_)
-    RemoveContext(&context);
+  for (TraceContext& context : contexts_) {
+    if (!LeaveWriter(&context, busy.before()))
+      RemoveContext(&context);
+  }
 }
 
 bool DataSourceWriters::FollowSessions() {
@@ -83,10 +85,11 @@ bool DataSourceWriters::FollowSessions() {
   }
   Busy busy(&seen_state_, DataSource::kFollowing);
   const uint32_t state = source_->state_.load(std::memory_order_acquire);
-  FollowChanges();
-  // A flush may be the reason for the change, so chunks are returned.
+  // A flush may be the reason for the change, so chunks are returned. Not those
+  // of writers that come now: threads that have ended left them there.
   for (TraceContext& context : contexts_)
     context.writer_->ReturnChunk();
+  FollowChanges();
   const uint32_t calls =
       calls_while_following_.exchange(0, std::memory_order_relaxed);
   if (calls != 0) {
@@ -141,12 +144,24 @@ bool DataSourceWriters::AddStartedSession() {
         break;
       }
     }
+    if (context.instance_ == nullptr)
+      return false;
+    auto& spare = context.instance_->spare_writers_;
+    if (!spare.empty()) {
+      context.writer_ = std::move(spare.back());
+      spare.pop_back();
+    }
   }
-  if (context.instance_ == nullptr)
-    return false;
   const DataSourceConfig& config = context.instance_->config();
   ProducerIpcClient& connection = *context.instance_->connection_;
-  if (RunsInMemory([&] { contexts_.reserve(contexts_.size() + 1); })) {
+  const bool is_reused = context.writer_ != nullptr;
+  if (is_reused)
+    connection.AddSpareWriters(UINT32_MAX);
+  const bool has_room =
+      RunsInMemory([&] { contexts_.reserve(contexts_.size() + 1); });
+  if (!has_room) {
+    context.writer_.reset();
+  } else if (!is_reused) {
     context.writer_ = connection.arbiter()->CreateTraceWriter(
         config.target_buffer,
         source_->policy_.value_or(config.buffer_exhausted_policy));
@@ -170,6 +185,34 @@ void DataSourceWriters::RemoveContext(TraceContext* context) {
   if (connection.is_abandoned())
     connection.Keep(std::move(context->writer_));
   context->writer_.reset();
+}
+
+bool DataSourceWriters::LeaveWriter(TraceContext* context,
+                                    uint32_t seen_state) {
+  DataSourceInstance& instance = *context->instance_;
+  ProducerIpcClient& connection = *instance.connection_;
+  TraceWriter& writer = *context->writer_;
+  if (connection.is_abandoned() || !writer.PrepareForOtherThread())
+    return false;
+  std::unique_lock<std::mutex> lock(ClientLock());
+  // A flush may have missed the chunk. And other threads need chunks, too.
+  const size_t max_chunks = connection.arbiter()->num_chunks() / 16;
+  if (instance.spare_writers_.size() >= max_chunks ||
+      source_->state_.load(std::memory_order_relaxed) != seen_state) {
+    lock.unlock();
+    writer.ReturnChunk();
+    lock.lock();
+  }
+  const auto& instances = source_->instances_;
+  const bool is_left =
+      std::find(instances.begin(), instances.end(), context->instance_) !=
+          instances.end() &&
+      RunsInMemory([&] { instance.spare_writers_.emplace_back(); });
+  if (is_left) {
+    instance.spare_writers_.back() = std::move(context->writer_);
+    connection.AddSpareWriters(1);
+  }
+  return is_left;
 }
 
 void DataSourceWriters::Flush() {

@@ -76,7 +76,12 @@ class ProducerIpcClient final
   MemoryAhead* memory_ahead() const { return memory_ahead_.get(); }
   // Returns the number of writers that threads have. Any thread.
   uint32_t num_writers() const {
-    return num_writers_.load(std::memory_order_relaxed);
+    return num_writers_.load(std::memory_order_relaxed) -
+           num_spare_writers_.load(std::memory_order_relaxed);
+  }
+  // Counts writers that no thread has any more. Any thread.
+  void AddSpareWriters(uint32_t num) {
+    num_spare_writers_.fetch_add(num, std::memory_order_relaxed);
   }
 
   // Calls |write(T*)|, where T is the method's message, and sends the message.
@@ -162,6 +167,7 @@ class ProducerIpcClient final
   std::unique_ptr<MemoryAhead> memory_ahead_;
 
   std::atomic<uint32_t> num_writers_{0};
+  std::atomic<uint32_t> num_spare_writers_{0};
   std::atomic<bool> lacks_writer_{false};
 
   // The next connection of this process.

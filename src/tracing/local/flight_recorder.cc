@@ -147,6 +147,7 @@ void FlightRecorder::Stop() {
     const std::lock_guard<std::mutex> lock(ClientLock());
     DataSourceAccess::StopInstance(source_.get(), instance_);
   }
+  DataSourceAccess::DestroySpareWriters(instance_.get());
   DataSourceAccess::OnStop(source_.get(), *instance_);
   instance_.reset();
   SetEndClocks(header_);

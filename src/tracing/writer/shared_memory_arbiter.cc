@@ -121,10 +121,7 @@ void SharedMemoryArbiter::ReleaseWriter(WriterSlot* slot) {
   FlushPendingCommitDataRequestsAndWait();
   if (slot == nullptr)
     return;
-  if (is_ring()) {
-    kept_->Release(slot->writer_id, slot->next_chunk_id,
-                   options_.ring->next_step.load(std::memory_order_relaxed));
-  }
+  ReleaseKeptChunks(*slot);
   endpoint_->UnregisterTraceWriter(slot->writer_id);
   std::lock_guard<std::mutex> lock(writers_lock_);
   slot->is_in_use = false;
@@ -310,6 +307,13 @@ void SharedMemoryArbiter::KeepChunksFrom(const WriterSlot& slot,
   if (is_ring()) {
     kept_->KeepFrom(slot.writer_id, first,
                     options_.ring->next_step.load(std::memory_order_relaxed));
+  }
+}
+
+void SharedMemoryArbiter::ReleaseKeptChunks(const WriterSlot& slot) {
+  if (is_ring()) {
+    kept_->Release(slot.writer_id, slot.next_chunk_id,
+                   options_.ring->next_step.load(std::memory_order_relaxed));
   }
 }
 

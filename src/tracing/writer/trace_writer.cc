@@ -72,6 +72,15 @@ void TraceWriter::ReturnChunk() {
   LeaveAs(PacketState::kNone);
 }
 
+bool TraceWriter::PrepareForOtherThread() {
+  if (slot_ == nullptr || IsPacketOpen() || losses().total() != 0 ||
+      !arbiter_->AllowsSpareWriters()) {
+    return false;
+  }
+  arbiter_->ReleaseKeptChunks(*slot_);
+  return true;
+}
+
 Message* TraceWriter::BeginPacketSlowPath() {
   if (IsPacketOpen()) {
     packet_.Finalize();

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include <atomic>
 #include <map>
 #include <random>
 #include <string>
@@ -221,8 +222,16 @@ TEST(TrackEventModelTest, TheSameEventsComeOut) {
     for (uint32_t i = 0; i < kThreads; ++i)
       models.emplace_back(run * 100 + i);
     std::vector<std::thread> threads;
-    for (Thread& model : models)
-      threads.emplace_back([&model] { model.Run(kEvents); });
+    // Each has a sequence of its own, because none ends before all have begun.
+    std::atomic<uint32_t> num_done{0};
+    for (Thread& model : models) {
+      threads.emplace_back([&model, &num_done] {
+        model.Run(kEvents);
+        ++num_done;
+        while (num_done != kThreads)
+          std::this_thread::yield();
+      });
+    }
     for (std::thread& thread : threads)
       thread.join();
     ASSERT_TRUE(trace.Stop()) << trace.error();

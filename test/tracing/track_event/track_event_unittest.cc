@@ -666,12 +666,12 @@ TEST(TrackEventTest, ThreadsThatEndLeaveAllBehind) {
   const ReadTrace read = session.Finish();
   EXPECT_EQ(read.events.size(), size_t{kThreads} * kEvents * 2);
   std::set<std::string> names;
-  std::map<uint32_t, int> next;
+  std::map<uint64_t, int> next;  // By track.
   for (const ReadEvent& event : read.events) {
     names.insert(read.tracks.at(event.track).thread_name);
     if (event.type == Event::TYPE_SLICE_BEGIN) {
       EXPECT_EQ(event.args, std::vector<std::string>{
-                                "j=" + std::to_string(next[event.sequence]++)});
+                                "j=" + std::to_string(next[event.track]++)});
     }
   }
   EXPECT_EQ(names, (std::set<std::string>{"worker 0", "worker 1", "worker 2",
