@@ -35,6 +35,10 @@ bool IsLetter(char c) {
   return IsLower(c) || IsUpper(c);
 }
 
+bool IsWordChar(char c) {
+  return IsLetter(c) || IsDigit(c) || c == '_';
+}
+
 char ToUpperCase(char c) {
   return IsLower(c) ? static_cast<char>(c - 'a' + 'A') : c;
 }
@@ -43,7 +47,7 @@ bool IsIdentifier(std::string_view name) {
   if (name.empty() || IsDigit(name[0]))
     return false;
   for (const char c : name) {
-    if (!IsLetter(c) && !IsDigit(c) && c != '_')
+    if (!IsWordChar(c))
       return false;
   }
   return true;

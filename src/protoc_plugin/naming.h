@@ -15,6 +15,7 @@ namespace protozero::plugin {
 
 bool IsDigit(char c);
 bool IsLetter(char c);
+bool IsWordChar(char c);  // A letter, a digit or an underscore.
 char ToUpperCase(char c);
 
 // Returns whether `name` is an identifier of most languages: letters, digits

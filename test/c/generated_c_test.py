@@ -14,7 +14,6 @@ import argparse
 import difflib
 import functools
 import os
-import re
 import subprocess
 import tempfile
 
@@ -39,7 +38,6 @@ ISO_C = ''.join('#include <%s.h>\n' % name for name in (
     'threads', 'uchar', 'wchar', 'wctype')) + SYSTEM
 C_COMPILERS = [(compiler, 'c', standard) for compiler in ('gcc', 'clang-19')
                for standard in ('c11', 'gnu17', 'gnu2x')]
-LIST = 'src/protoc_plugin/c_family/system_macros.cc'
 COMPILERS = [('gcc', 'c', 'c99'), ('gcc', 'c', 'c11'), ('g++', 'c++', 'c++17'),
              ('clang-19', 'c', 'c99'), ('clang-19', 'c', 'c11'),
              ('clang++-19', 'c++', 'c++17')]
@@ -53,13 +51,9 @@ def header_of(proto):
   return proto.replace('.proto', '.pbzero_c.h')
 
 
-def names_of_c():
+def names_of_c(counter):
   """A schema of one enum for each name: within one, case makes no difference."""
-  with open(os.path.join(compilers.SOURCE_ROOT, LIST), encoding='utf-8') as file:
-    text = re.sub(r'"\n *"', '', file.read()).partition(' kNamesOfC[]')[2]
-  names = [prefix + ending
-           for prefix, endings in re.findall(r'\{"(\w*)", "([^"]*)"\}', text)
-           for ending in endings.split()]
+  names = compilers.tables_of_macros(counter)['kNamesOfC']
   assert len(names) > 1000
   return 'syntax = "proto2";\n' + ''.join(
       'enum ThisIsNumber%d { %s = 0; }\n' % row for row in enumerate(names)
@@ -67,9 +61,9 @@ def names_of_c():
       if row[1] not in ('option', 'reserved'))
 
 
-def generate(build_dir, out):
+def generate(counter, build_dir, out):
   with open(os.path.join(out, 'names_of_c.proto'), 'w') as file:
-    file.write(names_of_c())
+    file.write(names_of_c(counter))
   # One by one: they are not of one program.
   for proto in PROTOS + ['names_of_c.proto']:
     subprocess.run(
@@ -108,7 +102,7 @@ def main():
   args = parser.parse_args()
   counter = compilers.Counter()
   with tempfile.TemporaryDirectory() as out:
-    generate(os.path.abspath(args.build_dir), out)
+    generate(counter, os.path.abspath(args.build_dir), out)
     check_golden(counter, out, args.update)
     includes = ['#include "%s"\n' % header_of(proto) for proto in PROTOS]
     texts = includes + [SYSTEM + text for text in includes]

@@ -9,6 +9,8 @@ import subprocess
 import sys
 import tempfile
 
+from cases import load_tool
+
 SOURCE_ROOT = os.path.dirname(
     os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
@@ -28,6 +30,20 @@ def find_compilers():
     else:
       sys.exit('%s not found; run tools/install-build-deps' % names[0])
   return found
+
+
+def tables_of_macros(counter):
+  """Returns {table: names} of what system headers take, as the plugin has it. Checks
+  that it is as tools/list_macros wrote it."""
+  path = 'src/protoc_plugin/c_family/system_macros.cc'
+  with open(os.path.join(SOURCE_ROOT, path), encoding='utf-8') as file:
+    text = file.read()
+  list_macros = load_tool('list_macros')
+  tables = list_macros.tables_of(text)
+  for name, words in tables.items():
+    counter.check(list_macros.comment_of(words) + '\nconst std::string_view %s[]' % name
+                  in text, name + ': as many names, and the same')
+  return tables
 
 
 def syntax_errors(compiler, flags, text):

@@ -2,12 +2,16 @@
 
 #include "src/protoc_plugin/naming.h"
 
+#include <algorithm>
+#include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "gtest/gtest.h"
 #include "src/protoc_plugin/c_family/identifiers.h"
 #include "src/protoc_plugin/c_family/reserved_words.h"
+#include "src/protoc_plugin/c_family/system_macros.h"
 #include "src/protoc_plugin/options.h"
 
 namespace protozero::plugin {
@@ -94,6 +98,48 @@ TEST(NamingTest, MacrosOfSystems) {
                            "EINVAL", "major", "uint32_t", "pid"}) {
     EXPECT_FALSE(IsSystemMacro(word)) << word;
     EXPECT_FALSE(IsSystemFunctionMacro(word)) << word;
+  }
+}
+
+std::vector<std::string> Names(const std::string_view* rows, size_t size) {
+  std::vector<std::string> names;
+  for (size_t i = 0; i < size; ++i) {
+    std::string name;
+    for (const char c : rows[i]) {
+      const size_t shared = kSharedLengths.find(c);
+      if (shared == std::string_view::npos)
+        names.back() += c;
+      else
+        names.push_back(shared == 0 ? "" : names.back().substr(0, shared));
+    }
+  }
+  return names;
+}
+
+TEST(NamingTest, TablesHaveTheirNamesAndNoOthers) {
+  const std::vector<std::string> values =
+      Names(kSystemValueMacros, kSystemValueMacrosSize);
+  const std::vector<std::string> functions =
+      Names(kSystemFunctionMacros, kSystemFunctionMacrosSize);
+  const std::vector<std::string> of_c = Names(kNamesOfC, kNamesOfCSize);
+  std::map<std::string, const void*> tables;
+  for (const auto* names : {&values, &functions, &of_c}) {
+    EXPECT_GT(names->size(), 1000u);
+    EXPECT_TRUE(std::is_sorted(names->begin(), names->end()));
+    for (const std::string& name : *names)
+      EXPECT_TRUE(tables.emplace(name, names).second) << name;
+  }
+  for (const auto& [name, table] : tables) {
+    for (const std::string& word :
+         {name, name.substr(1), name.substr(0, name.size() - 1), name + "0"}) {
+      if (IsKeyword(word) || IsCommonMacro(word) || IsBareName(word))
+        continue;
+      const auto found = tables.find(word);
+      const void* expected = found == tables.end() ? nullptr : found->second;
+      EXPECT_EQ(IsSystemMacro(word), expected == &values) << word;
+      EXPECT_EQ(IsSystemFunctionMacro(word), expected == &functions) << word;
+      EXPECT_EQ(IsNameOfC(word), expected != nullptr) << word;
+    }
   }
 }
 

@@ -18,14 +18,10 @@ import functools
 import glob
 import os
 import random
-import re
 import subprocess
 import tempfile
 
 import compilers
-
-LIST = os.path.join(compilers.SOURCE_ROOT, 'src', 'protoc_plugin', 'c_family',
-                    'system_macros.cc')
 
 # Headers that ours include. They come before the macros.
 FIRST = ['bits/stdc++.h', 'fcntl.h', 'poll.h', 'pthread.h', 'sched.h',
@@ -53,18 +49,6 @@ NUM_FIELDS = 300
 def includes(headers, brackets):
   return ''.join('#include %s%s%s\n' % (brackets[0], header, brackets[1])
                  for header in headers)
-
-
-def read_list():
-  """Returns the two tables of macros."""
-  with open(LIST, encoding='utf-8') as file:
-    text = re.sub(r'"\n *"', '', file.read())
-  return [
-      [prefix + ending
-       for prefix, endings in re.findall(r'\{"(\w*)", "([^"]*)"\}', part)
-       for ending in endings.split()]
-      for part in text.split('const MacroGroup ')[1:3]
-  ]
 
 
 def public_headers():
@@ -100,7 +84,8 @@ def main():
   parser.add_argument('--plugin', required=True)
   args = parser.parse_args()
   counter = compilers.Counter()
-  values, functions = read_list()
+  names = compilers.tables_of_macros(counter)
+  values, functions = names['kSystemValueMacros'], names['kSystemFunctionMacros']
   counter.check(len(values) > 10000 and len(functions) > 500, 'the list')
 
   with tempfile.TemporaryDirectory() as temp:

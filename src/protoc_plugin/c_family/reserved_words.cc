@@ -9,6 +9,7 @@
 #include <string>
 
 #include "src/protoc_plugin/c_family/system_macros.h"
+#include "src/protoc_plugin/naming.h"
 
 namespace protozero::plugin {
 
@@ -237,23 +238,40 @@ bool Contains(const std::string_view (&words)[N], std::string_view word) {
   return std::binary_search(std::begin(words), std::end(words), word);
 }
 
-bool Contains(const MacroGroup* groups, size_t size, std::string_view word) {
-  // npos + 1: no underscore, an empty prefix.
-  const size_t length = word.find('_') + 1;
-  const std::string_view prefix = word.substr(0, length);
-  const std::string ending = std::string(word.substr(length)) + " ";
-  const MacroGroup* group =
-      std::lower_bound(groups, groups + size, prefix,
-                       [](const MacroGroup& row, std::string_view name) {
-                         return row.prefix < name;
-                       });
-  for (; group != groups + size && group->prefix == prefix; ++group) {
-    const std::string_view endings = group->endings;
-    for (size_t at = endings.find(ending); at != std::string_view::npos;
-         at = endings.find(ending, at + 1)) {
-      if (at == 0 || endings[at - 1] == ' ')
+// Returns the part of a name that begins at `at` of a row.
+std::string_view WordAt(std::string_view row, size_t at) {
+  size_t end = at;
+  // The characters of kSharedLengths are no letters, digits and underscores.
+  while (end < row.size() && IsWordChar(row[end]))
+    ++end;
+  return row.substr(at, end - at);
+}
+
+bool Contains(const std::string_view* rows,
+              size_t size,
+              std::string_view word) {
+  const std::string_view* after = std::upper_bound(
+      rows, rows + size, word, [](std::string_view name, std::string_view row) {
+        return name < WordAt(row, 1);
+      });
+  if (after == rows)
+    return false;
+  const std::string_view row = after[-1];
+  size_t matching = 0;  // Characters that `word` shares with the last name.
+  for (size_t at = 0; at < row.size();) {
+    const size_t shared = kSharedLengths.find(row[at]);
+    const std::string_view ending = WordAt(row, at + 1);
+    if (shared <= matching) {
+      const std::string_view rest = word.substr(shared);
+      if (ending == rest)
         return true;
+      matching = 0;
+      while (matching < std::min(ending.size(), rest.size()) &&
+             ending[matching] == rest[matching])
+        ++matching;
+      matching += shared;
     }
+    at += 1 + ending.size();
   }
   return false;
 }

@@ -13,10 +13,6 @@ namespace protozero::plugin {
 
 namespace {
 
-bool IsWordChar(char c) {
-  return IsLetter(c) || IsDigit(c) || c == '_';
-}
-
 // Returns the words in generated code that a system header may have defined as
 // macros. The text contains all words that the other writers produce:
 // namespaces, `set_x` and everything else.
