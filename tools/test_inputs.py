@@ -13,7 +13,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # whether nothing works without it. Tests of the others are skipped where they
 # are missing: suites of Debian change, and matplotlib and Chromium are large.
 FETCHED = [
-    (['--corpus', '--conformance', '--interop'], True),
+    (['--corpus', '--conformance'], True),
     (['--traced'], False),
     (['--libcxx'], False),
     (['--official-schema'], False),
