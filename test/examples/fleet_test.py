@@ -17,6 +17,7 @@ import sys
 import tempfile
 
 from compilers import Counter
+from trace_text import Trace, read_packets
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path.cwd()
@@ -32,7 +33,6 @@ def load(name, path):
 
 
 FLEET = load('fleet', ROOT / 'examples' / 'fleet' / 'run')
-SUMMARY = load('trace_summary', ROOT / 'tools' / 'trace_summary')
 
 
 # A buffer that is too small, and names that are said again and again.
@@ -53,13 +53,13 @@ def protoc(argument, **kwargs):
 
 def decode(trace):
   """The text of a trace: libprotobuf decodes it."""
-  return protoc('--decode=perfetto.protos.Trace', input=trace).decode().splitlines()
+  return protoc('--decode=perfetto.protos.Trace', input=trace).decode()
 
 
 def slices_of(trace):
   """For each name, the number of slices and the sum of their durations."""
   found = collections.defaultdict(lambda: [0, 0])
-  for slice_ in SUMMARY.Trace(decode(trace)).slices:
+  for slice_ in Trace(decode(trace)).slices:
     found[slice_.name][0] += 1
     found[slice_.name][1] += slice_.duration
   return dict(found)
@@ -83,7 +83,7 @@ def check_packets(ask, folder, counter):
     writers = collections.Counter()
     gaps, losses, values = 0, collections.Counter(), []
     trace = FLEET.trace(folder, host)
-    for _, packet in SUMMARY.read_messages(decode(trace)):
+    for packet in read_packets(decode(trace)):
       writers[packet.int('trusted_packet_sequence_id')] += 1
       gaps += packet.get('previous_packet_dropped') is not None
       values += [event.int('counter_value') for event in packet.all('track_event')
@@ -110,7 +110,7 @@ def check_packets(ask, folder, counter):
     found = {row['name']: [int(row['n']), int(row['ns'])] for row in ask(
         f"SELECT name, count() AS n, sum(dur) AS ns FROM slices_of_packets "
         f"WHERE host = '{host}' GROUP BY name")}
-    if host == LOSSY_HOST:  # SUMMARY is not made for such.
+    if host == LOSSY_HOST:  # Trace is not made for such.
       expected = collections.defaultdict(lambda: [0, 0])
       rows = subprocess.run(
           [BUILD / 'pztrace', 'export', '--slices', '-'], input=trace, check=True,

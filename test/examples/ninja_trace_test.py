@@ -1,11 +1,12 @@
 #!/usr/bin/python3
 # Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
-"""Tests ninja_trace and tools/trace_summary as users call them.
+"""Tests ninja_trace as users call it.
 
 Runs in the build directory. sample.ninja_log is from a few days' work, so it
 has everything: builds that failed, rebuilt files, commands with two outputs.
 """
 
+import collections
 import os
 import pathlib
 import re
@@ -17,6 +18,7 @@ import unittest
 from google.protobuf import empty_pb2  # Debian's python3-protobuf.
 
 from cases import run_cases
+from trace_text import Trace
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 HERE = ROOT / 'test' / 'examples'
@@ -25,7 +27,6 @@ SCHEMA_DIR = ROOT / 'include' / 'protozero' / 'tracing'
 BUILD_DIR = pathlib.Path.cwd()
 NINJA_TRACE = BUILD_DIR / 'ninja_trace'
 PROTOC = BUILD_DIR / 'protoc'
-TRACE_SUMMARY = ROOT / 'tools' / 'trace_summary'
 
 HEADER = b'# ninja log v5\n'
 
@@ -52,11 +53,6 @@ def decode(trace):
                           'trace.proto', stdin=trace)
   assert code == 0 and not error, error
   return text.decode()
-
-
-def summarize(text, *options):
-  code, summary, error = run(TRACE_SUMMARY, *options, stdin=text.encode())
-  return code, summary.decode(), error
 
 
 def expected_steps(log, keep_all):
@@ -130,18 +126,32 @@ class ConversionTest(unittest.TestCase):
     # The process, the slots, and both ends of each slice.
     self.assertEqual(packets, 1 + slots + 2 * (steps_count + builds))
     self.assertEqual(len(split_packets(trace)), packets)
-    code, summary, error = summarize(text, '--packets=%d' % packets)
-    self.assertEqual((code, error), (0, ''))
-    return summary
+    slices = Trace(text).slices
+    self.assertEqual(len(slices), steps_count + builds)
+    return slices
 
   def test_all_of_sample(self):
-    summary = self.check(SAMPLE.read_bytes(), '--all', '--name=out/sample')
-    self.assertEqual(summary, (HERE / 'sample_summary.txt').read_text())
+    slices = self.check(SAMPLE.read_bytes(), '--all', '--name=out/sample')
+    kinds = collections.defaultdict(lambda: [0, 0])
+    for step in slices:
+      kinds[step.category][0] += 1
+      kinds[step.category][1] += step.duration // 10**6
+    self.assertEqual(kinds, {
+        'build': [6, 69132], 'compile': [40, 99093], 'link': [3, 561],
+        'stamp': [14, 126], 'generate': [2, 111], 'archive': [1, 5]})
+    longest = max(slices[1:], key=lambda s: s.duration * (s.category != 'build'))
+    self.assertEqual(
+        (longest.name, longest.begin, longest.duration),
+        ('obj/examples/ninja_trace/testing/'
+         'ninja_trace_unittests.trace_checker_unittest.o', 41922000000, 11791000000))
 
   def test_last_build_of_sample(self):
-    summary = self.check(SAMPLE.read_bytes())
-    self.assertIn(': 2 steps in 1 build\n', summary)
-    self.assertIn('0.823  link     ninja_trace', summary)
+    self.assertEqual(
+        [(s.name, s.category, s.begin, s.duration)
+         for s in self.check(SAMPLE.read_bytes())],
+        [('build 1', 'build', 1000000, 910000000),
+         ('obj/examples/ninja_trace/ninja_trace.main.o', 'compile', 1000000, 822000000),
+         ('ninja_trace', 'link', 823000000, 88000000)])
 
   def test_every_version(self):
     log = SAMPLE.read_bytes()
@@ -245,6 +255,9 @@ class CommandLineTest(unittest.TestCase):
   def test_files_that_are_no_logs(self):
     for content, reason in [
             (b'', '1: the file is empty'),
+            (b'# ninja log v5 \n', '1: the version of the log is not a number'),
+            (b'# ninja log v4294967301\n',
+             '1: the version of the log is not a number'),
             (b'\x7fELF\0\0\0', '1: the file ends in the middle of this line'),
             (b'plain text\n',
              "1: not a ninja log: it does not begin with '# ninja log v'"),
@@ -281,95 +294,117 @@ class CommandLineTest(unittest.TestCase):
     self.assertEqual(lines[20], '<stdin>: 99980 more such lines')
 
 
-class SummaryTest(unittest.TestCase):
-  PROCESS = '''packet {
-  track_descriptor {
-    uuid: 1
-    process {
-      process_name: "out"
-    }
-  }
-  interned_data {
-    event_categories {
-      iid: 5
-      name: "link"
-    }
-  }
-}
-'''
-  BEGIN = '''packet {
-  timestamp: 1000000000
-  track_event {
-    category_iids: 5
-    type: TYPE_SLICE_BEGIN
-    track_uuid: 1
-    name: "caf\\303\\251 \\"x\\"\\t\\\\"
-  }
-}
-'''
-  END = '''packet {
-  timestamp: 3500000000
-  track_event {
-    type: TYPE_SLICE_END
-    track_uuid: 1
-  }
-}
-'''
+class LogTest(unittest.TestCase):
+  """Small logs, and what is made of each."""
 
-  def check_error(self, text, reason, *options):
-    code, summary, error = summarize(text, *options)
-    self.assertEqual((code, summary), (1, ''))
-    self.assertEqual(error, 'trace_summary: %s\n' % reason)
+  def slices(self, log, *options):
+    trace, report = convert(HEADER + log, '--all', *options)
+    self.assertEqual(len(report.splitlines()), 1, report)
+    return Trace(decode(trace)).slices
 
-  def test_times_and_escapes(self):
-    code, summary, error = summarize(self.PROCESS + self.BEGIN + self.END)
-    self.assertEqual((code, error), (0, ''))
-    self.assertIn('    2.500       1.000  link  caf\u00e9 "x"\t\\\n', summary)
+  def shown(self, log):
+    """(name, slot or 0, begin, end) of each slice, in milliseconds."""
+    slices = self.slices(log)
+    return [(s.name, int(s.track) - int(slices[0].track), s.begin // 10**6,
+             s.end // 10**6) for s in slices]
 
-  def test_number_of_slowest_steps(self):
-    text = decode(convert(SAMPLE.read_bytes(), '--all')[0])
-    lengths = [len(summarize(text, '--top=%d' % top)[1].splitlines())
-               for top in (0, 1, 30)]
-    self.assertEqual(lengths[1] - lengths[0], 1)
-    self.assertEqual(lengths[2] - lengths[0], 30)
+  def test_steps_take_the_lowest_free_slot(self):
+    self.assertEqual(self.shown(b'10\t20\t0\ta\t1\n5\t30\t0\tb\t2\n'
+                                b'20\t40\t0\tc\t3\n31\t50\t0\td\t4\n'),
+                     [('build 1', 0, 5, 50), ('b', 1, 5, 30), ('a', 2, 10, 20),
+                      ('c', 2, 20, 40), ('d', 1, 31, 50)])
 
-  def test_wrong_packet_count(self):
-    text = self.PROCESS + self.BEGIN + self.END
-    self.assertEqual(summarize(text, '--packets=3')[0], 0)
-    self.check_error(text, '4 packets were written, 3 are here',
-                     '--packets=4')
+  def test_times_that_go_back_and_outputs_made_again_are_builds(self):
+    self.assertEqual(self.shown(b'7\t9\t0\ta\t1\n7\t9\t0\ta\t1\n'
+                                b'1\t3\t0\tb\t2\n'
+                                b'2\t4\t0\tb\t3\n'),
+                     [('build 1', 0, 7, 9), ('a', 1, 7, 9),
+                      ('build 2', 0, 1009, 1011), ('b', 1, 1009, 1011)])
 
-  def test_what_viewers_would_not_show(self):
-    self.check_error('', 'the trace is empty')
-    self.check_error('something else\n', 'line 1: not the output of protoc '
-                     '--decode: something else')
-    self.check_error('other {\n}\n', 'not a perfetto.protos.Trace')
-    self.check_error('}\n', 'line 1: nothing to close')
-    self.check_error(self.PROCESS[:-2],
-                     'the text ends in the middle of a message')
-    self.check_error('packet {\n  9: 1\n}\n',
-                     'line 2: the schema has no field 9')
-    self.check_error('packet {\n  9 {\n',
-                     'line 2: the schema has no field 9')
-    self.check_error(self.BEGIN, 'packet 1: an event on an unknown track')
-    self.check_error(self.PROCESS + self.END,
-                     'packet 2: an end without a beginning')
-    self.check_error(self.PROCESS + self.BEGIN, 'a slice has no end')
-    self.check_error(
-        self.PROCESS + self.BEGIN.replace('category_iids: 5',
-                                          'category_iids: 6'),
-        'packet 2: an event of an unknown category')
-    self.check_error(
-        self.PROCESS + self.BEGIN.replace('  timestamp: 1000000000\n', ''),
-        'packet 2: an event without a time')
-    self.check_error(
-        self.PROCESS + self.END.replace('SLICE_END', 'INSTANT'),
-        'packet 2: an event of type TYPE_INSTANT')
+  def test_a_header_begins_a_build_and_comments_do_not(self):
+    self.assertEqual(self.shown(b'1\t2\t0\ta\t1\n# a comment\n\n'
+                                b'1\t3\t0\tb\t2\r\n' + HEADER +
+                                b'1\t4\t0\tc\t3\n'),
+                     [('build 1', 0, 1, 3), ('a', 1, 1, 2), ('b', 2, 1, 3),
+                      ('build 2', 0, 1003, 1006), ('c', 1, 1003, 1006)])
 
-  def test_file_that_is_missing(self):
-    code, _, error = run(TRACE_SUMMARY, '/nonexistent')
-    self.assertEqual(code, 1)
-    self.assertIn('No such file or directory', error)
+  def test_times_end_at_the_largest_one(self):
+    end = 2**31 - 1
+    log = b''.join(b'0\t%d\t0\ta%d\t1\n%s' % (end, i, HEADER) for i in range(3))
+    self.assertEqual(self.shown(log)[-1], ('a2', 1, 2 * (end + 1000), 3 * end + 2000))
+
+  def test_extreme_values(self):
+    trace, _ = convert(HEADER + b'2147483647\t2147483647\t-9223372036854775808\tx\t'
+                       b'ffffffffffffffff\n')
+    text = decode(trace)
+    self.assertIn('int_value: -9223372036854775808\n', text)
+    self.assertIn('pointer_value: 18446744073709551615\n', text)
+
+  def test_kinds(self):
+    kinds = {'a.o': 'compile', 'a.rlib': 'compile', 'liba.a': 'archive', 'a': 'link',
+             'a.b/c': 'link', '.a': 'link', 'a.so': 'link', 'a.so.1.2': 'link',
+             'a.TOC': 'link', 'a.pb.h': 'generate', 'a.stamp': 'stamp',
+             'a.o.d': 'other', 'a.': 'other'}
+    slices = self.slices(''.join('1\t2\t0\t%s\t%x\n' % row for row in
+                                 zip(kinds, range(99))).encode())
+    self.assertEqual({s.name: s.category for s in slices[1:]}, kinds)
+
+  def test_names_are_made_valid(self):
+    for name, shown in [
+        (b'caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x8c\x8d', 'caf\u00e9 \u20ac \U0001f30d'),
+        (b'\xff\x80.', '\ufffd\ufffd.'),
+        (b'\xc0\x80', '\ufffd\ufffd'),
+        (b'\xe0\x9f\xbf', '\ufffd\ufffd\ufffd'),
+        (b'\xed\xa0\x80', '\ufffd\ufffd\ufffd'),
+        (b'\xf4\x90\x80\x80', '\ufffd\ufffd\ufffd\ufffd'),
+        (b'\xf5\x80\x80\x80', '\ufffd\ufffd\ufffd\ufffd'),
+        (b'\xe2\x82', '\ufffd\ufffd')]:
+      trace, _ = convert(HEADER + b'1\t2\t0\t%s\t1\n' % name)
+      self.assertIn(shown.encode(), trace)
+      self.assertEqual(Trace(decode(trace)).slices[1].name, shown)
+
+  def test_a_step_larger_than_the_memory(self):
+    log = b''.join(b'1\t2\t0\t%d%s\t1\n' % (i, 1000 * b'x') for i in range(200))
+    packets = split_packets(convert(HEADER + log)[0])
+    self.assertEqual(len(packets), 6)
+    self.assertGreater(max(map(len, packets)), 200 * 1000)
+
+  def test_every_prefix_of_a_log_is_a_valid_trace(self):
+    log = b'1\t12\t3\ta.o\tab\n2\t12\t3\tb.o\tcd\n'
+    for size in range(len(log)):
+      trace, _ = convert(HEADER + log[:size])
+      slices = Trace(decode(trace)).slices
+      whole = log[:size].count(b'\n')
+      self.assertEqual(len(slices), whole + bool(whole), log[:size])
+
+  def test_damaged_lines_and_why(self):
+    number = 'is not a number of milliseconds'
+    command = 'the command hash is not a hexadecimal number of up to 64 bits'
+    cases = [
+        (b'1\t2\t3\tx', 'fewer than five fields'),
+        (b'1 2 3 x 4', 'fewer than five fields'),
+        (b'1\t2\t3\tx\t4\t5', 'more than five fields'),
+        (b'\t2\t3\tx\t4', 'the start time ' + number),
+        (b'-1\t2\t3\tx\t4', 'the start time ' + number),
+        (b'1.5\t2\t3\tx\t4', 'the start time ' + number),
+        (b'2147483648\t2147483649\t3\tx\t4', 'the start time ' + number),
+        (b'99999999999999999999\t2\t3\tx\t4', 'the start time ' + number),
+        (b'1\t2x\t3\tx\t4', 'the end time ' + number),
+        (b'1\t2147483648\t3\tx\t4', 'the end time ' + number),
+        (b'1\t2\t\tx\t4', 'the mtime is not a number'),
+        (b'1\t2\t9223372036854775808\tx\t4', 'the mtime is not a number'),
+        (b'1\t2\t3\t\t4', 'the output has no name'),
+        (b'1\t2\t3\tx\0y\t4', 'the name of the output contains a null character'),
+        (b'1\t2\t3\tx\t', command),
+        (b'1\t2\t3\tx\t0x4', command),
+        (b'1\t2\t3\tx\t12345678901234567', command),
+        ((256 * 1024 + 1) * b'x', 'the line is too long'),
+        (b'# ninja log v9', 'this version of the log is not supported; 5 to 7 are'),
+    ]
+    _, report = convert(HEADER + b''.join(line + b'\n' for line, _ in cases))
+    self.assertEqual(report.splitlines()[:-1],
+                     ['<stdin>:%d: %s' % (number, reason)
+                      for number, (_, reason) in enumerate(cases, 2)])
 
 
 if __name__ == '__main__':

@@ -7,8 +7,8 @@ import pathlib
 import re
 import subprocess
 
-from cases import load_tool
 from timeline_command import TimelineCommandTest
+from trace_text import Trace
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TRACE = re.compile(r'<script type="application/json" id="trace">(.*?)</script', re.S)
@@ -58,24 +58,15 @@ class PageTest(TimelineCommandTest):
   command = 'html'
 
   def read_slices(self, trace):
-    """Those of a recording, as protoc and tools/trace_summary read them, with times
-    since the first event."""
+    """Those of a recording, as protoc reads them, with times since the first event."""
     text = subprocess.run(
         [pathlib.Path.cwd() / 'protoc', '-I', ROOT / 'include',
          '--decode=perfetto.protos.Trace', 'protozero/tracing/trace.proto'],
         input=trace, stdout=subprocess.PIPE, check=True).stdout.decode()
-    # Values of counters have times, too.
-    summary = load_tool('trace_summary')
-    times = []
-
-    class Reader(summary.Trace):
-      def add_event(self, event, time, sequence):
-        times.append(time)
-        super().add_event(event, time, sequence)
-
-    reader = Reader(text.splitlines())
+    reader = Trace(text)
+    begin = min(reader.times)
     for step in reader.slices:
-      step.begin -= min(times)
-      step.end -= min(times)
+      step.begin -= begin
+      step.end -= begin
       step.process, step.thread = reader.threads[step.track]
     return reader.slices

@@ -11,13 +11,13 @@ import tempfile
 import unittest
 
 from cases import run_cases
+from trace_text import read_packets
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD_DIR = pathlib.Path.cwd()
 PZTRACE = BUILD_DIR / 'pztrace'
 WORKERS = BUILD_DIR / 'traced_workers'
 PROTOC = BUILD_DIR / 'protoc'
-TRACE_SUMMARY = ROOT / 'tools' / 'trace_summary'
 TRACE_SCHEMA = 'include/protozero/tracing/trace.proto'
 
 REPORT = re.compile(r'process (\d+): (\d+) items')
@@ -29,42 +29,6 @@ TIME = 'a time: a number of seconds, or one with ns, us, ms, s, m or h'
 SIZE = ('a size: a number of bytes, or one with k, M or G, which are powers of 1024 '
         '(kB and KiB are the same)')
 PARTS = ['make', 'compress', 'check', 'primes']
-
-
-class Message:
-  """A message of the text format: for each field, its values in order."""
-
-  def __init__(self):
-    self.fields = collections.defaultdict(list)
-
-  def all(self, name):
-    return self.fields.get(name, [])
-
-  def get(self, name):
-    values = self.all(name)
-    return values[0] if values else None
-
-  def int(self, name):
-    value = self.get(name)
-    return None if value is None else int(value)
-
-
-def read_text(text):
-  """The top-level messages of protobuf's text format."""
-  top = Message()
-  stack = [top]
-  for line in text.splitlines():
-    line = line.strip()
-    if line == '}':
-      stack.pop()
-    elif line.endswith(' {'):
-      message = Message()
-      stack[-1].fields[line[:-2]].append(message)
-      stack.append(message)
-    else:
-      name, value = line.split(': ', 1)
-      stack[-1].fields[name].append(value.strip('"'))
-  return top
 
 
 class PztraceTest(unittest.TestCase):
@@ -115,9 +79,7 @@ class PztraceTest(unittest.TestCase):
           [str(PROTOC), '-I', str(ROOT), '--decode=perfetto.protos.Trace',
            TRACE_SCHEMA], stdin=file, cwd=ROOT, stdout=subprocess.PIPE,
           check=True).stdout.decode()
-    # A field that the schema lacks has a number for a name.
-    self.assertIsNone(re.search(r'^ *\d+[: ]', text, re.M))
-    return read_text(text).all('packet')
+    return read_packets(text)
 
   def encode_config(self, text):
     config = self.folder / 'config'
