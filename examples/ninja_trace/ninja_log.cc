@@ -3,14 +3,14 @@
 #include "examples/ninja_trace/ninja_log.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/types.h>
 
 #include <charconv>
 #include <limits>
 #include <string>
 #include <system_error>
-
-#include "examples/ninja_trace/line_reader.h"
 
 namespace ninja_trace {
 
@@ -19,6 +19,9 @@ namespace {
 constexpr std::string_view kHeaderStart = "# ninja log v";
 constexpr int kOldestVersion = 5;
 constexpr int kNewestVersion = 7;
+
+// Ninja does not read longer lines either.
+constexpr size_t kMaxLineLength = 256 * 1024;
 
 // The largest time: ninja keeps times in an int.
 constexpr uint32_t kMaxTime = std::numeric_limits<int32_t>::max();
@@ -54,7 +57,8 @@ bool StartsWith(std::string_view text, std::string_view start) {
   return text.substr(0, start.size()) == start;
 }
 
-}  // namespace
+// The parsing functions return null, or a reason why |line|, which has no
+// newline at its end, is not as expected.
 
 const char* ParseLogHeader(std::string_view line) {
   line = WithoutCarriageReturn(line);
@@ -68,6 +72,7 @@ const char* ParseLogHeader(std::string_view line) {
   return nullptr;
 }
 
+// Makes |entry|->output point into |line|.
 const char* ParseLogEntry(std::string_view line, LogEntry* entry) {
   line = WithoutCarriageReturn(line);
   std::string_view start, end, mtime;
@@ -94,57 +99,58 @@ const char* ParseLogEntry(std::string_view line, LogEntry* entry) {
   return nullptr;
 }
 
+const char* ReadLine(std::string_view line,
+                     bool is_first,
+                     BuildHistory* history) {
+  // A log that was appended to another by hand begins with a header, too.
+  if (is_first || StartsWith(line, kHeaderStart)) {
+    history->StartBuild();
+    return ParseLogHeader(line);
+  }
+  if (line.empty() || line.front() == '#')
+    return nullptr;
+  LogEntry entry;
+  const char* reason = ParseLogEntry(line, &entry);
+  if (!reason)
+    history->AddEntry(entry);
+  return reason;
+}
+
+// The memory of getline().
+struct Line {
+  ~Line() { free(begin); }
+  char* begin = nullptr;
+  size_t capacity = 0;
+};
+
+}  // namespace
+
 bool ReadNinjaLog(FILE* file, const ReportLine& report, BuildHistory* history) {
-  LineReader reader(file);
-  for (;;) {
-    std::string_view line;
+  Line text;
+  for (uint64_t number = 1;; ++number) {
+    const ssize_t size = getline(&text.begin, &text.capacity, file);
+    if (size < 0) {
+      if (feof(file) && number > 1)
+        return true;
+      report(number, feof(file) ? "the file is empty" : strerror(errno));
+      return false;
+    }
+    std::string_view line(text.begin, static_cast<size_t>(size));
     const char* reason = nullptr;
-    switch (reader.Next(&line)) {
-      case LineReader::Result::kLine:
-        break;
-      case LineReader::Result::kUnterminatedLine:
-        // The last line may look complete, and still have half of a name or a
-        // hash.
-        reason = "the file ends in the middle of this line";
-        break;
-      case LineReader::Result::kTooLongLine:
-        reason = "the line is too long";
-        break;
-      case LineReader::Result::kEndOfFile:
-        if (reader.line_number() != 0)
-          return true;
-        report(1, "the file is empty");
-        return false;
-      case LineReader::Result::kReadError:
-        report(reader.line_number() + 1, strerror(errno));
+    if (line.back() != '\n') {
+      // It may look complete, and still have half of a name or a hash.
+      reason = "the file ends in the middle of this line";
+    } else if (line.size() > kMaxLineLength) {
+      reason = "the line is too long";
+    } else {
+      line.remove_suffix(1);
+      reason = ReadLine(line, number == 1, history);
+    }
+    if (reason) {
+      report(number, reason);
+      if (number == 1)
         return false;
     }
-
-    if (reader.line_number() == 1) {
-      if (!reason)
-        reason = ParseLogHeader(line);
-      if (reason) {
-        report(1, reason);
-        return false;
-      }
-      history->StartBuild();
-      continue;
-    }
-
-    if (!reason) {
-      if (StartsWith(line, kHeaderStart)) {
-        // Somebody has appended another log by hand.
-        reason = ParseLogHeader(line);
-        history->StartBuild();
-      } else if (!line.empty() && line.front() != '#') {
-        LogEntry entry;
-        reason = ParseLogEntry(line, &entry);
-        if (!reason)
-          history->AddEntry(entry);
-      }
-    }
-    if (reason)
-      report(reader.line_number(), reason);
   }
 }
 

@@ -21,14 +21,6 @@
 
 namespace ninja_trace {
 
-// The parsing functions return null, or a reason why |line|, which has no
-// newline at its end, is not as expected.
-
-const char* ParseLogHeader(std::string_view line);
-
-// Parses |line|. |entry|->output points into it.
-const char* ParseLogEntry(std::string_view line, LogEntry* entry);
-
 // A function that is called for each line that cannot be used.
 using ReportLine = std::function<void(uint64_t line, std::string_view reason)>;
 

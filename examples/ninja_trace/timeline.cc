@@ -3,9 +3,10 @@
 #include "examples/ninja_trace/timeline.h"
 
 #include <algorithm>
+#include <functional>
+#include <queue>
 #include <tuple>
-
-#include "examples/ninja_trace/slot_assigner.h"
+#include <utility>
 
 namespace ninja_trace {
 
@@ -29,16 +30,68 @@ void SortByStart(std::vector<BuildStep>* steps) {
             });
 }
 
+// Spreads intervals over as few slots as possible, so that those of one slot do
+// not overlap. The log does not say which of ninja's jobs ran a command; this
+// gives a picture of the same width.
+//
+// Intervals are given in the order of their beginnings. Each takes the lowest
+// slot that is free: the number of slots is then the largest number of
+// intervals that overlap.
+class Slots {
+ public:
+  struct Ended {
+    size_t slot;
+    uint64_t time;
+  };
+
+  // Takes the lowest free slot until |end|, and returns it.
+  size_t Acquire(uint64_t end) {
+    size_t slot = count_;
+    if (free_.empty()) {
+      ++count_;
+    } else {
+      slot = free_.top();
+      free_.pop();
+    }
+    busy_.emplace(end, slot);
+    return slot;
+  }
+
+  // Frees the slot of the interval that ends first, if it ends by |time|. Sets
+  // |ended| and returns true if it did. An interval may begin when another
+  // ends.
+  bool ReleaseNext(uint64_t time, Ended* ended) {
+    if (busy_.empty() || busy_.top().first > time)
+      return false;
+    *ended = {busy_.top().second, busy_.top().first};
+    busy_.pop();
+    free_.push(ended->slot);
+    return true;
+  }
+
+  // Returns the number of slots so far, free or not.
+  size_t count() const { return count_; }
+
+ private:
+  template <typename T>
+  using MinHeap = std::priority_queue<T, std::vector<T>, std::greater<T>>;
+
+  MinHeap<size_t> free_;
+  // The end of each interval, and its slot.
+  MinHeap<std::pair<uint64_t, size_t>> busy_;
+  size_t count_ = 0;
+};
+
 }  // namespace
 
 TimelineSize WriteTimeline(std::vector<Build> builds, TraceWriter* writer) {
   TimelineSize size;
-  SlotAssigner slots;
+  Slots slots;
   // The time in the trace at which the build before ended.
   uint64_t last_end_ms = 0;
 
   const auto end_steps_until = [&](uint64_t time_ms) {
-    SlotAssigner::Ended ended;
+    Slots::Ended ended;
     while (slots.ReleaseNext(time_ms, &ended)) {
       writer->EndStep(ended.slot, Nanoseconds(ended.time));
       last_end_ms = ended.time;
@@ -63,10 +116,10 @@ TimelineSize WriteTimeline(std::vector<Build> builds, TraceWriter* writer) {
       writer->BeginStep(slot, step, Nanoseconds(step_begin_ms));
       ++size.steps;
     }
-    end_steps_until(SlotAssigner::kForever);
+    end_steps_until(UINT64_MAX);
     writer->EndBuild(Nanoseconds(last_end_ms));
   }
-  size.slots = slots.slot_count();
+  size.slots = slots.count();
   return size;
 }
 
