@@ -203,7 +203,7 @@ def aligned(table):
 
 def mean_cell(results, tracer, row, decimals):
   mean = results.median(tracer, row, 'mean')
-  # A trace that nobody keeps has no size.
+  # A trace that is not kept has no size.
   if row.startswith('bytes') and not mean:
     return '-'
   return figure(mean, decimals)

@@ -17,12 +17,12 @@
 #include "protozero/tracing/adapters/traced_coroutine.h"
 
 // The parts of the server's coroutines. Each coroutine is a task: its promise
-// is a TracedPromise, and whoever resumes it says so by Wake().
+// is a TracedPromise, and the code that resumes it calls Wake().
 
 namespace async_server {
 
-// A coroutine that nobody waits for: a member function whose first parameter is
-// the place where it is spawned. It destroys itself at its end.
+// A coroutine that is not waited for: a member function whose first parameter
+// is the place where it is spawned. It destroys itself at its end.
 class Job {
  public:
   class promise_type;

@@ -182,7 +182,7 @@ Job Server::Client(protozero::TaskSite&, int number) {
   }
 }
 
-// Waits for something that nobody does.
+// Waits for something that never happens.
 Job Server::Watch(protozero::TaskSite&) {
   co_await PROTOZERO_AWAIT("stock lock", stock_.Lock());
   co_await PROTOZERO_AWAIT("change", std::suspend_always());

@@ -82,7 +82,7 @@ int main(int argc, char** argv) {
   const size_t num_dots = argc > 1 ? strtoul(argv[1], NULL, 10) : 0;
   Tracer* tracer = tracer_create("c_trace");
   int tries;
-  // This goes on until somebody records it.
+  // This goes on until it is recorded.
   for (tries = 0; tracer_trace(tracer, write_track, NULL) == 0; ++tries) {
     if (tries == 200) {
       fprintf(stderr, "c_trace: nobody records it\n");

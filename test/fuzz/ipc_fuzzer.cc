@@ -9,7 +9,7 @@
 //   bits 0 to 3  0 to 12: the call of a method, 13: bytes, 14: a frame, 15: a
 //                write to the memory; the next two bytes times four are its
 //                address
-//   bit 4        nobody waits for an answer
+//   bit 4        no wait for an answer
 //   bit 5        a file descriptor comes with it
 //   bit 6        the file descriptor is good for shared memory
 // and a length of one byte, and that many bytes: the method's arguments, the

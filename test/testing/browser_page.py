@@ -1,5 +1,5 @@
 # Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
-"""What tests of a page of `pztrace html` in Chromium have in common."""
+"""The common part of tests of a page of `pztrace html` in Chromium."""
 
 import pathlib
 import shutil

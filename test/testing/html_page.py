@@ -1,5 +1,5 @@
 # Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
-"""What tests of `pztrace html` know of a page, and of the trace behind it."""
+"""A page of `pztrace html`, and its trace, for tests."""
 
 import itertools
 import json

@@ -132,7 +132,7 @@ class PztraceTest(unittest.TestCase):
     return events
 
   def check_events(self, reports, threads, items):
-    """That everything is there that was reported, and in order."""
+    """Expects everything that was reported, in order."""
     events = self.events()
     numbers = collections.defaultdict(list)
     for (pid, _), thread_events in events.items():

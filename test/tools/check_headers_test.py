@@ -55,7 +55,7 @@ class MacroOrderTest(unittest.TestCase):
     self.assert_error(INTERNAL, GOOD + UNDEF, 'undefines the macros of those')
 
   def test_another_header_behind_the_macros(self):
-    # It undefines them, or not, by whether somebody included it before.
+    # It undefines them, or not, by whether it was included before.
     text = GOOD.replace('// PROTOZERO_COLD', '#include "protozero/field.h"')
     self.assert_error(FOR_USERS, text + UNDEF, 'must be the last')
     self.assert_error('src/protozero/message.cc', text, 'must be the last')

@@ -53,7 +53,7 @@ class FlightFolderTest : public test::IpcTest {
     std::filesystem::remove_all(new_path_);
   }
 
-  // Makes a folder of somebody else with a file of the name of a program's.
+  // Makes a folder of another user with a file of the name of a program's.
   std::string MakeVictim() {
     const std::string victim = path_ + ".victim";
     mkdir(victim.c_str(), 0700);
@@ -365,7 +365,7 @@ TEST_F(FlightFolderTest, FoldersOfAnotherUserAreNotInTheWay) {
 }
 
 TEST_F(FlightFolderTest, NamesOfOthersDoNotStopAProgramsOwnRecorder) {
-  // Whoever has these, they cannot be replaced.
+  // These cannot be replaced, whatever their owner.
   mkdir((path_ + ".last").c_str(), 0700);
   symlink(MakeVictim().c_str(), new_path_.c_str());
   for (int i = 0; i < 2; ++i) {

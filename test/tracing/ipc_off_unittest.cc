@@ -268,7 +268,7 @@ TEST_F(IpcOffTest, BarrierIsForbiddenLater) {
     if (index % 2 != 0)
       fail.emplace("syscall", EPERM);
     WritePackets(&writers, 1, index, index + 1);
-    // The flush takes the chunk, if it can be sure that nobody writes to it.
+    // The flush takes the chunk, if it can be sure that no thread writes to it.
     EXPECT_TRUE(host.Flush(session));
   }
   EXPECT_EQ(producer.why_off(), "");

@@ -85,7 +85,7 @@ class Source : public DataSource {
   std::vector<std::string> calls_;
 };
 
-// Writes packets that nobody counts, few enough for the service's buffer.
+// Writes packets that are not counted, few enough for the service's buffer.
 void TraceWhile(const std::function<bool()>& condition,
                 DataSourceWriters* writers) {
   for (int packets = 0; condition();) {
@@ -136,7 +136,7 @@ TEST_F(IpcSessionTest, SessionsThatRunStartDataSourcesOnRegistration) {
   const TracingSessionID second = host.Start();
   const auto source = std::make_shared<Source>();
   DataSourceWriters writers(source);
-  WritePackets(&writers, 7, 0, 10);  // Nobody records these.
+  WritePackets(&writers, 7, 0, 10);  // These are not recorded.
   Producer producer(Options());
   producer.RegisterDataSource(source);
   ASSERT_TRUE(producer.Sync(kTimeoutMs));
@@ -413,7 +413,7 @@ TEST_F(IpcSessionTest, UnregisteredDataSourceStops) {
 
 TEST_F(IpcSessionTest, ProducerOutlivesServices) {
   const auto source = std::make_shared<Source>();
-  // There is nobody to free chunks after a service has gone.
+  // Chunks are not freed after a service has gone.
   Producer::Options options = Options();
   options.stall_timeout_ms = 1;
   Producer producer(options);

@@ -308,7 +308,7 @@ TEST_F(UnixSocketTest, LockOfAFolderIsWaitedFor) {
   std::string error;
   FolderLock own;
   ASSERT_TRUE(own.Take(path()));
-  // Others cannot enter the folder, so whoever has the lock will give it back.
+  // Others cannot enter the folder, so the owner of the lock will give it back.
   EXPECT_FALSE(ListenOnUnixSocket(path(), &error).is_valid());
   EXPECT_EQ(error, path() + ": another process keeps the lock of its folder");
   // Here, another user may never give it back.
@@ -322,7 +322,7 @@ TEST_F(UnixSocketTest, EndOfASocketLeavesTheFileOfAnother) {
   ListeningSocket first;
   ListeningSocket second;
   ASSERT_TRUE(first.Listen(path(), &error)) << error;
-  // Somebody has tidied up.
+  // The file was removed.
   unlink(path().c_str());
   ASSERT_TRUE(second.Listen(path(), &error)) << error;
   first.Close();
@@ -336,7 +336,7 @@ TEST_F(UnixSocketTest, OnlyAnAbandonedSocketIsRemoved) {
   std::string error;
   ScopedFd listening = ListenOnUnixSocket(path(), &error);
   ASSERT_TRUE(listening.is_valid()) << error;
-  // It answers nobody, and nobody else can be accepted.
+  // It does not answer, and no other connection can be accepted.
   std::vector<ScopedFd> clients;
   while (clients.empty() || clients.back().is_valid())
     clients.push_back(ConnectToUnixSocket(path(), &error));

@@ -158,7 +158,7 @@ TEST_F(MemoryAheadTest, PagesInUseStay) {
   EXPECT_EQ(*chunk.payload_begin(), 77);
   EXPECT_EQ(NumProvided(*memory_, 0, 5 * kMiB + kPageSize), in_use + 1);
   EXPECT_EQ(NumProvided(*memory_, 5 * kMiB + kPageSize, 8 * kMiB), 0u);
-  // Nobody waits for it if nothing happens.
+  // No thread waits for it if nothing happens.
   EXPECT_FALSE(ahead.GiveBack());
 }
 

@@ -450,7 +450,7 @@ TEST_F(PacketReaderTest, ChunksMayBeMissing) {
              "02 08 05 02 08 06");
   EXPECT_EQ(Read(), "!6");
   EXPECT_EQ(stats().packets_torn, 1u);
-  // The packet does not continue, or nobody has begun it.
+  // The packet does not continue, or was never begun.
   WriteChunk(1, 11, 1 | ABI::kLastPacketContinuesOnNextChunk, "02 08 07");
   WriteChunk(1, 12, 1, "02 08 08");
   EXPECT_EQ(Read(), "!8");
@@ -656,7 +656,7 @@ TEST(PacketReaderHostileTest, AnyBytesAreHarmless) {
           },
           random() % 50);
     }
-    // Nobody writes any more, so there is an end.
+    // No writer is left, so there is an end.
     const size_t limit = kNumPages * kPageSize;
     EXPECT_LT(reader.ReadPackets([](const PacketReader::Packet&) {}, limit),
               limit);

@@ -292,7 +292,7 @@ TEST(ServicePacketsTest, ClocksAreThoseOfTheSystem) {
   EXPECT_LE(clocks.boottime, read(CLOCK_BOOTTIME));
   EXPECT_GE(clocks.monotonic, monotonic);
   EXPECT_LE(clocks.monotonic, read(CLOCK_MONOTONIC));
-  // Somebody may set this one.
+  // Anyone may set this one.
   EXPECT_GE(clocks.realtime + 3600000000000, realtime);
 }
 

@@ -352,7 +352,7 @@ class Simulation {
   template <typename Condition>
   void RunUntil(Condition condition) {
     for (int i = 0; !condition(); ++i) {
-      // Whoever answers does so before the time of a timeout passes.
+      // An answer comes before the time of a timeout passes.
       system_.Advance(i < 200 ? kMs / 4 : 100 * kMs);
       RunHost();
       system_.RunAllThreads();

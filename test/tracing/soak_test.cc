@@ -63,7 +63,7 @@ class SoakTest : public IpcTest {
   void Start();
   // Kills processes at random for this time.
   void Run(std::chrono::milliseconds duration);
-  // Waits, and kills nobody meanwhile.
+  // Waits, and kills no process meanwhile.
   void WaitUntil(const char* what, const std::function<bool()>& condition);
   void CloseService();
   void EndProducers();

@@ -396,7 +396,7 @@ TEST_F(StrangeServiceTest, CommandsThatMakeNoSenseAreIgnored) {
     frame->set_request_id(1);
     frame->set_msg_request_error()->set_error("no");
   });
-  // This answers a request that nobody made, and says that it failed.
+  // This answers a request that was not made, and says that it failed.
   service_.Send([](pb::IPCFrame* frame) {
     frame->set_request_id(99999);
     frame->set_msg_invoke_method_reply();

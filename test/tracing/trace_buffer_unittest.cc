@@ -252,7 +252,7 @@ TEST_F(TraceBufferTest, HolesAreGivenUpAtTheEnd) {
   EXPECT_EQ(Packets(), Strings{"aa"});
   EXPECT_EQ(Packets(true), (Strings{"!bb", "cc"}));
   EXPECT_EQ(writer_stats().losses, 1u);
-  // It comes when nobody waits for it any more.
+  // It comes when it is no longer waited for.
   Add(1, 1, "01 ab");
   EXPECT_EQ(Packets(true), Strings{});
 }
@@ -913,7 +913,7 @@ TEST_F(TraceBufferLedgerTest, PacketOfADeadProcessIsLostIfItWasBegun) {
   Packets();
   EXPECT_EQ(Ledger(), "1 begun, 0 read, 8:1");
 
-  // Nobody knows, because its writers do not tell.
+  // It is unknown, because its writers do not tell.
   Start(1 << 20, Policy::kRingBuffer);
   AddOpen(0, 1, "01 aa", OpenPacket::kUnknown);
   buffer_->EndProducer(kProducer.id);

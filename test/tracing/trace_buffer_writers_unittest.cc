@@ -157,7 +157,7 @@ TEST_P(TraceBufferWritersTest, VictimMayComeLast) {
 }
 
 TEST_P(TraceBufferWritersTest, WritersThatHaveEndedCount) {
-  // Nobody reads their chunks.
+  // Their chunks are not read.
   for (WriterID writer = 1; writer <= 5000; ++writer) {
     Write(2, writer, 0);
     buffer_->EndWriter(Producer(2).id, writer);

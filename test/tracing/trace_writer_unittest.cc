@@ -731,7 +731,7 @@ TEST_F(TraceWriterTest, WhoWaitsTakesChunksOfIdleWriters) {
     EXPECT_EQ(Drain(static_cast<WriterID>(i)).size(), 1u);
 }
 
-// If the barrier fails, nobody knows if threads are writing to the chunks.
+// If the barrier fails, threads may be writing to the chunks.
 TEST_F(TraceWriterTest, NoChunkIsTakenWhereTheBarrierFails) {
   auto writer = arbiter_->CreateTraceWriter(kBuffer);
   writer->NewTracePacket<Event>()->set_id(1);

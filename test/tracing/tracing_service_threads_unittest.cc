@@ -402,7 +402,7 @@ TEST_F(ServiceThreadsTest, ProducersDieUnderLoad) {
               committed = number;
           }
         }
-        // Nobody frees its chunks any more.
+        // Its chunks are not freed any more.
         writer.reset();
       });
     }
@@ -493,7 +493,7 @@ void BeHostile(TestProducer* producer, uint64_t seed, std::atomic<bool>* stop) {
       if (random() % 8 == 0) {
         move.data = memory;
         move.data_size = small_random(100) % (kPageSize * kNumPages);
-        // This thread has its own copy: nobody writes to a request in the
+        // This thread has its own copy: no thread writes to a request in the
         // meantime.
         static thread_local uint8_t bytes[kPageSize * kNumPages];
         for (size_t i = 0; i < 64; ++i)

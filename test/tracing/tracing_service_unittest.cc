@@ -544,8 +544,8 @@ TEST_F(TracingServiceTest, ClocksAreReadPeriodically) {
   ASSERT_EQ(packets.size(), 1u);
   ProtoDecoder packet(packets[0].data(), packets[0].size());
   EXPECT_TRUE(packet.FindField(6));  // clock_snapshot
-  // Nobody reads, so only snapshots that show a drift are kept, and not all of
-  // them.
+  // There is no reader, so only snapshots that show a drift are kept, and not
+  // all of them.
   for (int i = 0; i < 100; ++i)
     PassTime(10000);
   EXPECT_LE(num_new_packets(), 16u);

@@ -218,7 +218,7 @@ TEST_F(UserFolderTest, ProducerThatWaitsTellsALister) {
   producer.RegisterDataSource(source);
   if (producer.Sync(kTimeoutMs))
     GTEST_SKIP() << "a service runs already";
-  // A lister that does not read is in nobody's way.
+  // A lister that does not read is not in the way.
   const std::string stopped = ListerSocket(folder(), 1);
   const ScopedFd stopped_lister = ListenOnUnixSocket(stopped, &error_);
   TracingService service;

@@ -402,7 +402,7 @@ TEST(MessageWidthTest, SizeFieldsMaySetElsewhereOnAnyLevel) {
     uint8_t size_field[4] = {};
     open.levels[level]->set_size_field(size_field);
     open.leaf->AppendTinyVarInt(3, 3);
-    // The sizes that nobody asked for shrink to one byte. Four zeros stay in
+    // The sizes that were not asked for shrink to one byte. Four zeros stay in
     // the place of this one.
     const uint32_t size = open.root.Finalize();
     EXPECT_EQ(size, 16u + 3);

@@ -154,7 +154,7 @@ class AwaitableOperation : private Operation {
   std::coroutine_handle<> coroutine_;
 };
 
-// A coroutine that nobody waits for.
+// A coroutine that is not waited for.
 struct Detached {
   struct promise_type {
     Detached get_return_object() { return {}; }

@@ -82,7 +82,7 @@ class Pages:
     for block in BLOCK.finditer(text):
       parts.append(self.with_links(name, text[end:block.start()]))
       if block[0].startswith('```'):  # Comments are for tests.
-        # Blocks of text are outputs, which nobody runs: they have no copy button.
+        # Blocks of text are outputs, which are not run: they have no copy button.
         parts.append(re.sub('^```text', '``` { .text .no-copy }', block[0]))
       end = block.end()
     self.write(name, ''.join(parts) + self.with_links(name, text[end:]))

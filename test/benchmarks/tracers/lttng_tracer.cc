@@ -74,8 +74,8 @@ void StopDaemon() {
   waitpid(g_daemon, nullptr, 0);
 }
 
-// No second program of this kind uses the daemon: whoever has started it ends
-// it.
+// No second program of this kind uses the daemon: the one that has started it
+// ends it.
 void EnsureDaemon() {
   static const int lock = open("/tmp/tracer_rows_lttng.lock",
                                O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);

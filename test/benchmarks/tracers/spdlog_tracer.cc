@@ -23,7 +23,7 @@ constexpr size_t kLines = 1 << 17;
 std::shared_ptr<spdlog::details::thread_pool> g_thread;
 std::string g_path;
 
-// Returns a logger whose lines nobody wants.
+// Returns a logger whose lines are not wanted.
 std::shared_ptr<spdlog::logger> DisabledLogger() {
   auto logger = std::make_shared<spdlog::logger>("off");
   logger->set_level(spdlog::level::off);

@@ -3,7 +3,8 @@
 // The comparison of this library's trace events with those of other tracers.
 // Each program tracer_rows_* has this library and one other: the threads that
 // tracers run in the background would disturb each other. tools/bench --tracers
-// runs all of these programs. docs/performance/track-events.md has what came out.
+// runs all of these programs. docs/performance/track-events.md has what came
+// out.
 
 #ifndef TEST_BENCHMARKS_TRACERS_TRACER_H_
 #define TEST_BENCHMARKS_TRACERS_TRACER_H_
@@ -17,7 +18,7 @@
 // One tracer, set up in one way, and how it writes each kind of event.
 struct Tracer {
   struct Outcome {
-    uint64_t bytes = 0;        // The size of the trace; 0 if nobody keeps it.
+    uint64_t bytes = 0;        // The size of the trace; 0 if it is not kept.
     uint64_t events_lost = 0;  // For lack of room.
   };
   // Writes |count| events; null for a kind that the tracer does not have.
@@ -30,7 +31,7 @@ struct Tracer {
   // Begins to record. Ends the program if that fails.
   void (*start)();
   Outcome (*stop)();
-  // Returns when whoever takes events out of the buffers has caught up.
+  // Returns when the reader of the buffers has caught up.
   void (*settle)();
   // Returns the memory that other processes take for the tracer, in bytes; null
   // if there are none.

@@ -15,7 +15,7 @@ using ABI = SharedMemoryABI;
 
 constexpr size_t kPageSize = ABI::kMinPageSize;
 
-// One page, whose payload nobody reads while another one writes it.
+// One page, whose payload is never read while it is written.
 struct Page {
   alignas(8) uint8_t memory[kPageSize] = {};
   const ABI abi{memory, kPageSize, kPageSize};
@@ -102,7 +102,7 @@ struct HandOver : Page {
       uint32_t{ABI::kPageDiv14} << ABI::kLayoutShift | ABI::kChunkBeingWritten;
 };
 
-// Two writers take neighbouring chunks. Nobody loses a change to the word.
+// Two writers take neighbouring chunks. No change to the word is lost.
 struct Neighbours : Page {
   ABI::Chunk chunks[2];
   void Run(int thread) {

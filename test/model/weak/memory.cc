@@ -157,8 +157,8 @@ Memory::Location& Memory::LocationAt(uintptr_t address, size_t size) {
   }
   Location& location = locations_[found->second];
   if (is_new || location.is_overwritten) {
-    // A plain write has put the value there. Whoever comes here has seen it:
-    // otherwise the two would be a data race.
+    // A plain write has put the value there. A thread that comes here has seen
+    // it: otherwise the two would be a data race.
     location.is_overwritten = false;
     location.stores.push_back({ReadMemory(address, location.size),
                                location.stores.size(), -1, Knowledge()});

@@ -24,7 +24,7 @@
 
 namespace protozero {
 
-// A connection, as far as writers need it: memory that nobody takes away. The
+// A connection, as far as writers need it: memory that is never taken away. The
 // program has no other definition of these functions.
 namespace {
 constexpr size_t kPageSize = SharedMemoryABI::kMinPageSize;
@@ -213,7 +213,7 @@ struct ReadyTrackCounter : ReadyEvents {
 };
 
 // A thread switches between tasks while a session ends. Until another one
-// begins, nobody records what the thread does.
+// begins, no session records what the thread does.
 struct Tasks : Sessions {
   internal::TraceThread thread{source};
   Tasks() : Sessions(TrackEventDataSource()) {

@@ -233,7 +233,7 @@ class DiffTest(TimelineCommandTest):
                   page['paths'][1]['cells'])
     output, _ = self.compare(before[:1], after[:1], '--html')
     page = json.loads(re.search(r'id="trace">(.*)</script>\n<script>', output)[1])
-    # Nobody knows whether that is a change.
+    # It is unknown whether that is a change.
     self.assertEqual({path['sign'] for path in page['paths']}, {0})
     self.assertIn('no intervals', page['notes'][0])
 

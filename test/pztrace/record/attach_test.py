@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
-"""How programs and `pztrace record` meet without being told an address."""
+"""Programs and `pztrace record` meet without being told an address."""
 
 import fcntl
 import os
@@ -95,7 +95,7 @@ class AttachTest(PztraceTest):
     return process, address
 
   def trace_line(self, program, line):
-    """Traces the line again and again, until somebody records it."""
+    """Traces the line again and again, until it is recorded."""
     end = time.monotonic() + TIMEOUT_S
     while time.monotonic() < end:
       program.stdin.write(line + '\n')
@@ -241,7 +241,7 @@ class AttachTest(PztraceTest):
                   'recording has it' % address, error)
     self.assertFalse((self.folder / 'second').exists())
     self.interrupt(recorder)
-    # One that was killed is in nobody's way.
+    # A killed one is not in the way.
     recorder, _ = self.start_recorder()
     recorder.kill()
     recorder.wait()
@@ -290,7 +290,7 @@ class AttachTest(PztraceTest):
              'server (%d): track_event\n' % server.pid)
     output = self.list_until('(?s)client.*server|server.*client')
     self.assertEqual(sorted(output.splitlines(True)), sorted(lines))
-    # While somebody records them.
+    # While a recorder has them.
     recorder, _ = self.start_recorder()
     self.trace_line(server, 'line')
     self.trace_line(client, 'line')

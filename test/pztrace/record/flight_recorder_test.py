@@ -64,7 +64,7 @@ class FlightRecorderTest(PztraceTest):
     return self.spawn(LINE_TRACER, name, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
   def write(self, program, line):
-    """What the program says of the line."""
+    """The answer of the program to the line."""
     program.stdin.write(line + '\n')
     program.stdin.flush()
     return program.stdout.readline()
@@ -130,7 +130,7 @@ class FlightRecorderTest(PztraceTest):
     program = self.start_program('server')
     self.write_until(program, 'before', 'traced\n')
     self.kill(recorder)
-    # Whoever lists the program takes nothing from it.
+    # Listing takes nothing from the program.
     listed = 'server (%d): track_event\n' % program.pid
     end = time.monotonic() + TIMEOUT_S
     while self.run_pztrace('list')[:2] != (0, listed):

@@ -61,7 +61,7 @@ class LossTest(PztraceTest):
       status, _, error = self.run_pztrace('record', '-o', self.trace, '--fail-on-loss',
                                           '--', *tracer)
       self.assertEqual(status, code, error)
-      # Everybody says the same.
+      # All commands agree.
       losses = SUMMARY.search(error.splitlines(keepends=True)[-1])[5]
       self.assertIn('\n' + losses, self.run_pztrace('top', self.trace)[1])
 
@@ -105,7 +105,7 @@ class LossTest(PztraceTest):
       text = self.run_pztrace('cat', self.trace)[1]
       self.assertEqual(text.count('track_event {'), 5 * programs)
       self.assertRegex(error, r' producers?, nothing lost\n$')
-    # Nobody listens, and nobody waits.
+    # No service listens, and no thread waits.
     self.env.update(PROTOZERO_STARTED_BY_RECORDER='1',
                     PERFETTO_PRODUCER_SOCK_NAME=str(self.trace) + '.none')
     subprocess.run([LOSING_TRACER, 'short'], env=self.env, check=True,

@@ -30,7 +30,7 @@ class RingTest(PztraceTest):
     return error
 
   def check_useful(self):
-    """That each packet can be understood, and returns how many there are."""
+    """Expects that each packet can be understood. Returns how many there are."""
     known = set()
     packets = self.decode()
     for packet in packets:

@@ -41,7 +41,7 @@ class RotationTest(PztraceTest):
     return sorted(self.files.glob('*.pftrace'))
 
   def check_alone(self, path):
-    """That each event means something without other files. Returns how many events
+    """Expects that each event can be understood without other files. Returns how many events
     there are of each type."""
     events = collections.Counter()
     names, tracks = {}, {}
@@ -212,7 +212,7 @@ class RotationTest(PztraceTest):
                      'the file has been removed)')
 
   def test_full_disk(self):
-    # Behind the size of the shared memory.
+    # Beyond the size of the shared memory.
     limit = 1100000
     limited = subprocess.run(
         [str(PZTRACE), 'record', '-o', str(self.output), '--rotate', '3600s', '--',

@@ -62,7 +62,7 @@ class ExportExtensionsTest(unittest.TestCase):
     self.path = self.folder / 'trace'
 
   def schema(self, proto, *folders):
-    """What the schema says to google.protobuf, and what a trace describes."""
+    """The schema for google.protobuf, and the description in a trace."""
     flags = ['-I%s' % folder for folder in (*folders, ROOT / 'include')]
     path = self.folder / 'schema.ds'
     subprocess.run([PROTOC, *flags, '--include_imports',

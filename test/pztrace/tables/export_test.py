@@ -24,7 +24,7 @@ class ExportTest(TimelineCommandTest):
   command = 'export'
 
   def rows(self, trace, *args):
-    """Of both formats, which have to say the same."""
+    """The rows of both formats, which have to agree."""
     text, error = self.run_command(trace, '--host', 'h', *args)
     self.assertEqual(error, '')
     rows = list(csv.DictReader(io.StringIO(text, newline='')))

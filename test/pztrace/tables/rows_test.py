@@ -67,7 +67,7 @@ class RowsTest(TimelineCommandTest):
     return [parse(line) for line in text.splitlines()], error.splitlines()
 
   def differences(self, case, trace):
-    """Between what the case says and what the program says of these bytes."""
+    """The difference between the case and the program's output for these bytes."""
     for table, (columns, expected) in case.tables.items():
       found, errors = self.rows(trace, table)
       found = sorted([cell_text(row[column]) for column in columns] for row in found)

@@ -327,7 +327,7 @@ TEST(RequestPathTest, EachGapIsExplained) {
   steps.Run(200, 15, 8);
   steps.Run(200, 40, 2);  // 2 had to wait for 8.
   steps.Wait(200, 50, 0, 1);
-  steps.Wake(300, 65, 2);  // Nobody's task has woken it.
+  steps.Wake(300, 65, 2);  // No task has woken it.
   steps.Run(200, 66, 2);
   steps.Wake(200, 80, 1);
   steps.Done(200, 85, 0);

@@ -130,7 +130,7 @@ class RecoverTest(unittest.TestCase):
       if writer != 0 and packets & 1023:
         counts[chunk] = page + 14
     self.assertGreater(len(counts), 10)
-    # Behind some of them, all packets of several chunks lack their state; in the end, all
+    # After some of them, all packets of several chunks lack their state; in the end, all
     # of the last chunks.
     for chunk in sorted(counts)[1:-1]:
       recording = bytearray(whole)

@@ -107,7 +107,7 @@ class Coroutine {
 using Traced = Coroutine<TracedPromise>;
 using Plain = Coroutine<Untraced>;
 
-// Suspends, until somebody resumes |waiting|.
+// Suspends, until |waiting| is resumed.
 struct Event {
   bool await_ready() const { return false; }
   void await_suspend(std::coroutine_handle<> coroutine) { waiting = coroutine; }

@@ -272,7 +272,7 @@ TEST_F(TaskStepReaderTest, StatesOfOtherTracksAreNoSteps) {
     return lines;
   };
   EXPECT_EQ(try_row(kRow).size(), 3u);
-  // Nobody describes it.
+  // It is not described.
   EXPECT_EQ(try_row(5), Lines());
   // It has another name.
   DescribeRow(5, kThread, "queue");

@@ -280,7 +280,7 @@ TEST_F(TaskStepsTest, SeveralSessionsInOneFile) {
   auto trace = Record(&bytes);
   SwitchTask(a);
   ASSERT_TRUE(trace->Stop());
-  // Nobody sees this.
+  // This is not seen.
   SwitchTask(Task(), TaskResult::kDone);
   trace = Record(&bytes);
   SwitchTask(b);

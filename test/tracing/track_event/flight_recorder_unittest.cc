@@ -281,7 +281,7 @@ TEST_F(FlightRecorderTest, ASnapshotHasWhatWasFinished) {
     const ReadTrace read = Recover();
     EXPECT_TRUE(read.errors.empty());
     EXPECT_EQ(read.num_skipped, 0);
-    // The thread is in its chunk, which nobody takes.
+    // The thread is in its chunk, which is not taken.
     EXPECT_EQ(read.Named("mine").size(), static_cast<size_t>(i + 1));
   }
   is_done = true;

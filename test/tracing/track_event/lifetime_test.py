@@ -196,7 +196,7 @@ class LifetimeTest(unittest.TestCase):
     self.assertEqual(self.count_slices(), 10000)
 
   def exit_code_of(self, how, signum):
-    # Whoever runs the tests in the background may ignore the signal.
+    # A shell that runs the tests in the background may ignore the signal.
     with subprocess.Popen([PROGRAM, how], env=self.env, stdout=subprocess.PIPE,
                           preexec_fn=lambda: signal.signal(signum, signal.SIG_DFL)
                           ) as process:

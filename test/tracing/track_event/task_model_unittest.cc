@@ -185,7 +185,7 @@ class TaskModel {
         break;
       }
       default: {
-        // Nobody has woken some of them.
+        // Some of them were not woken.
         ModelTask next;
         const uint32_t choice = Pick(random, 12);
         if (choice > 1)

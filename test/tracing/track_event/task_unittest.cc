@@ -263,7 +263,7 @@ TEST_F(TaskTest, TasksThatAreOlderThanTheSessionHaveNames) {
   SwitchTask(task);
   EXPECT_EQ(Task::Running(), task);
   Stop();
-  // Nobody has said what the thread does now.
+  // It is unknown what the thread does now.
   EXPECT_EQ(Task::Running(), Task());
   Start();
   {
