@@ -152,7 +152,8 @@ class CommentsTest(InTree):
         self.assert_error(check_headers.check_comments, 'a comment begins with')
 
   def test_leaning_words(self):
-    for text in ('// Does the same.\n', '// Starts anew.\n', '// At the begin.\n'):
+    for text in ('// Does the same.\n', '// Starts anew.\n', '// At the begin.\n',
+                 '// Nobody reads it.\n', '// In use by somebody else.\n'):
       self.write('a.h', text)
       self.assert_error(check_headers.check_comments, 'say it in other words')
 

@@ -95,7 +95,7 @@ class FakeService : public ProducerEndpoint {
   void RegisterTraceWriter(WriterID writer_id, BufferID buffer) override;
   void UnregisterTraceWriter(WriterID writer_id) override;
 
-  // Return what has been drained, by writer. REQUIRES, for these: nobody
+  // Return what has been drained, by writer. REQUIRES, for these: no thread
   // drains.
   const std::map<WriterID, std::unique_ptr<Sequence>>& sequences() const {
     return sequences_;

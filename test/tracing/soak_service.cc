@@ -58,8 +58,8 @@ class SoakService final : TracingService::Consumer {
     if (!host_.Listen(&error))
       Fail(error);
     std::mt19937_64 random(options.seed);
-    // This buffer is not for the hostile ones: nobody is safe from what others
-    // write to the same buffer.
+    // This buffer is not for the hostile ones: no producer is safe from what
+    // others write to the same buffer.
     TraceConfig config =
         ConfigOf(kSoakBufferSize, static_cast<uint32_t>(random() % 300));
     AddSource(kSourceName, life_, &config);

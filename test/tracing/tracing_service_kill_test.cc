@@ -68,8 +68,8 @@ class ServiceKillTest : public IpcTest {
     std::string error;
     EXPECT_TRUE(host_.Listen(&error)) << error;
     TraceConfig config;
-    // Hostile producers have their own buffer: nobody is safe from what others
-    // write to the same one.
+    // Hostile producers have their own buffer: no producer is safe from what
+    // others write to the same one.
     config.buffers = {{16 << 20, BufferFillPolicy::kDiscard},
                       {1 << 20, BufferFillPolicy::kRingBuffer}};
     config.data_sources.resize(2);

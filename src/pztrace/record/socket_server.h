@@ -25,8 +25,8 @@ class SocketServer {
    public:
     Client(int fd, int wakeup_fd) : fd_(fd), wakeup_fd_(wakeup_fd) {}
 
-    // Sends a part of the answer. Returns false if nobody takes it in time, or
-    // if the server ends.
+    // Sends a part of the answer. Returns false if the client does not take it
+    // in time, or if the server ends.
     bool Send(const void* data, size_t size);
     // Waits. Returns false if the server ends.
     bool Wait(int milliseconds);

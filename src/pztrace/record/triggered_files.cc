@@ -71,7 +71,7 @@ void TriggeredFiles::Finish(bool is_whole) {
     kept_.push_back(name);
   }
   if (num_kept_ != 0 && kept_.size() > num_kept_) {
-    // This may fail: somebody may have moved the file before.
+    // This may fail: the file may have been moved before.
     unlink(kept_.front().c_str());
     kept_.pop_front();
   }

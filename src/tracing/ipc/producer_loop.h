@@ -49,7 +49,7 @@ class ProducerLoop {
                CommandHandler* handler,
                FrameReader* reader);
   // Waits until the next attempt: for |pause_ms|, which it doubles, or until a
-  // recorder has come, or somebody is in a hurry. If there is no socket, and a
+  // recorder has come, or a caller is in a hurry. If there is no socket, and a
   // recorder would be noticed, the first pause is the longest.
   void Pause(uint32_t* pause_ms);
   // Describes this producer to the lister of that name, who is no service: the

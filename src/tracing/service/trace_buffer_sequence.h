@@ -120,7 +120,7 @@ class ChunkRanges {
   // which each has a page.
   static constexpr size_t kMaxRanges = 2048;
 
-  // The end of each range, by its begin.
+  // The end of each range, by its beginning.
   std::map<uint64_t, uint64_t> ranges_;
 };
 
