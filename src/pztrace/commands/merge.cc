@@ -173,7 +173,7 @@ or an archive of traces of several hosts, for Perfetto 58 or later:
       {{"TRACE", "a trace, a file; or HOST=TRACE for an archive", &files},
        {"-o, --output FILE", "where it goes; - is the standard output",
         &output}},
-      "Files of one recording (record --rotate) need no merge, but cat.\n"};
+      "Use cat for the files of one recording (record --rotate).\n"};
   if (const auto exit_code = program::Parse(command, argc, argv))
     return *exit_code;
   if (output.empty())

@@ -249,7 +249,7 @@ int SqlMain(int argc, char** argv) {
   const program::Command command = {
       "pztrace sql",
       "[options] FILE QUERY",
-      R"(Prints what a query in SQL, as SQLite has it, finds in a trace:
+      R"(Prints what a query in SQLite's SQL finds in a trace:
 
   pztrace sql FILE 'select name, count(*), sum(dur) from slice group by name'
 )",

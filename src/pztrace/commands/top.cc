@@ -83,7 +83,7 @@ int TopMain(int argc, char** argv) {
   const program::Command command = {
       "pztrace top",
       "[options] FILE...",
-      "Prints which slices of traces took the most time, by their names.\n",
+      "Prints which slices of traces took the most time, by name.\n",
       {{"FILE", "traces; - is the standard input", &files},
        {"--sort COLUMN", "total (the default), self, mean, p99 or max", &sort},
        {"--limit N", "rows to print, default: 20", &limit},
@@ -91,7 +91,7 @@ int TopMain(int argc, char** argv) {
         "slices of these categories only: a comma between, * at the end for "
         "any, - in front for all but these",
         &categories}},
-      R"(self is without the slices within, of the same track. p99 is right to 6 %.
+      R"(self leaves out the slices within, on the same track. p99 is right to 6 %.
 )"};
   if (const auto exit_code = program::Parse(command, argc, argv))
     return *exit_code;

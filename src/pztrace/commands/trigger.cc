@@ -54,7 +54,7 @@ int TriggerMain(int argc, char** argv) {
 write a file, such as those of `pztrace record --on-trigger NAME`. It goes to
 all recordings of this user, and to the service that programs find.
 )",
-      {{"NAME", "of the trigger", &trigger}},
+      {{"NAME", "the name of the trigger", &trigger}},
       R"(The exit code is 0 if all services were told, 1 if one does not answer or there
 is none.
 )"};
