@@ -1,6 +1,6 @@
 # Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 #
-# What CPack makes: Debian packages of the shared library, of what is needed to
+# CPack makes Debian packages of the shared library, of what is needed to
 # build with it, and of the programs. Mapbox's library is in a package
 # libprotozero-dev, beside which ours can be installed.
 

@@ -64,7 +64,7 @@ static void pause_ms(long milliseconds) {
   nanosleep(&time, NULL);
 }
 
-// Returns "step 7" and the like, with so many dots behind it.
+// Returns "step 7" and the like, with so many dots after it.
 static char* name_of(unsigned step, size_t num_dots) {
   char* name = (char*)malloc(num_dots + 32);
   int size;

@@ -103,7 +103,7 @@ typedef Chunk {
 }
 
 /* The shared memory: the page's word, and of each chunk its writer, 1 and up or
- * 0 for nobody, its id, and the rest. */
+ * 0 for none, its id, and the rest. */
 byte page_word;
 byte writers[CHUNKS];
 byte ids[CHUNKS];
@@ -427,7 +427,7 @@ inline scrape(c) {
 }
 
 /* The trace, if the producer dies now: what is on its way arrives, the rest is
- * scraped. Nobody can tell the steps of this, and nothing that comes later
+ * scraped. Its steps cannot be told apart, and nothing that comes later
  * depends on it: it is one step, and its variables are not part of the state. */
 hidden Chunk final[WRITERS * IDS];
 hidden byte arrived[MAX_PACKETS + 1];

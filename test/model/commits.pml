@@ -139,7 +139,7 @@ inline flush() {
 }
 
 inline queue_chunk() {
-  /* What nobody has committed can not become free. */
+  /* A chunk that was not committed cannot become free. */
   if
   :: !is_free[0] && !is_free[1] -> flush()
   :: else
