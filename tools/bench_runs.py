@@ -269,7 +269,7 @@ def load(args, name_filter):
 
 
 def machine(context):
-  """Where the figures come from, in a line."""
+  """The origin of the figures, in a line."""
   processor = context.get('processor') or 'unknown processor'
   return (f"{processor}, {context.get('num_cpus', '?')} CPUs; "
           f"{context.get('compiler', 'unknown compiler')}; "
@@ -277,7 +277,7 @@ def machine(context):
 
 
 def repetitions(samples):
-  """How many there are of each row, as text."""
+  """The number of runs of each row, as text."""
   counts = sorted({len(row.times()) for row in samples.values()})
   return str(counts[0]) if len(counts) == 1 else \
       f'{counts[0]} to {counts[-1]}'

@@ -56,7 +56,7 @@ Figure = collections.namedtuple('Figure', 'value ratio')
 
 
 class Results:
-  """What all runs have printed, by tracer and row."""
+  """The figures of all runs, by tracer and row."""
 
   def __init__(self):
     self.tracers = {}  # what --list says, by name, in order

@@ -121,7 +121,7 @@ class Messages:
                if number in empty for time in times)
 
   def ratios(self, row, base):
-    """How many times as long the row takes as the base, for each workload."""
+    """The time of the row as a multiple of that of the base, for each workload."""
     for workload in WORKLOADS:
       ratios = bench_runs.ratios(self.medians(row, workload),
                                  self.medians(base, workload))

@@ -235,7 +235,7 @@ def stem_of(kind_name):
 
 
 def ways_of(implementation, kind_name):
-  """How call sites are arranged. Only our setters have anything that a field
+  """The arrangement of call sites. Only our setters have anything that a field
   needs once, other than libprotobuf's serializer; events share fields."""
   if implementation == OURS and not is_event(kind_name):
     return list(COUNTS)

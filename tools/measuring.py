@@ -64,7 +64,7 @@ class Table:
 
 
 def ratio(value, base):
-  """As text; a dash where there is nothing to compare."""
+  """A text; a dash where there is nothing to compare."""
   if value is None or not base:
     return '-'
   return f'{value / base:.2f}'

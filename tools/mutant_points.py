@@ -111,7 +111,7 @@ class _Finder:
     self.is_constexpr = False
 
   def extent(self, cursor):
-    """Where it is in the text, or None. Of a macro's argument, its text."""
+    """The place in the text, or None. For a macro's argument, its text."""
     ends = []
     for location in cursor.extent.start, cursor.extent.end:
       file, offset = ctypes.c_void_p(), ctypes.c_uint()

@@ -80,7 +80,7 @@ def read(path):
 
 
 def figures_of(image):
-  """Where the figures of an image are."""
+  """The file with the figures of an image."""
   return image.with_suffix('.txt')
 
 

@@ -40,7 +40,7 @@ TIMES = {
 
 
 def result(times, context=None):
-  """As Google Benchmark reports it: row after row in an order that is not
+  """The report of Google Benchmark: row after row in an order that is not
   that of registration, with aggregates in between."""
   runs = []
   for index, (name, row) in reversed(list(enumerate(times.items()))):

@@ -65,7 +65,7 @@ protozero: slice, 3 values                             99.0    100.0
 
 
 def samples_of(simple, context=None):
-  """As Google Benchmark reports two rounds. In the second one all rows take
+  """The report of Google Benchmark on two rounds. In the second one all rows take
   twice as long. Each round's third repetition is an outlier, and the first one
   takes 1 ns less than the median."""
   runs = []

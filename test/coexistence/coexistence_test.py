@@ -80,7 +80,7 @@ class Build:
               '--plugin_out=' + namespace, SCHEMA])
 
   def generate_trace_schema(self, folder, *options):
-    """What track_event.h includes, as the library's own build generates it."""
+    """The files that track_event.h includes, as the library's own build generates them."""
     text = (ROOT / 'gn' / 'abi.gni').read_text()
     namespace = re.search(r'^protozero_abi_namespace = "(\w+)"$', text, re.M)
     self.run(['protoc', '--plugin=protoc-gen-plugin=' + self.plugin,

@@ -128,7 +128,7 @@ def generate(args, corpus, protos, out):
 
 
 def generate_all(args, corpus, out, executor, suspects):
-  """Those that are probably refused go alone: the others need not be tried
+  """Schemas that are probably refused go alone: the others need not be tried
   again."""
   rest = [proto for proto in corpus.protos if proto not in suspects]
   chunks = [

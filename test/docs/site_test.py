@@ -233,7 +233,7 @@ class Links:
 
 
 def check_reference(tester):
-  """What no comment describes is found."""
+  """Symbols without a comment are found."""
   with tempfile.TemporaryDirectory() as scratch:
     folder = pathlib.Path(scratch)
     (folder / 'header.h').write_text(HEADER)

@@ -272,7 +272,7 @@ class Tester:
                      'protozero/tracing/trace.proto'])
 
   def prepare_home(self):
-    """What a reader has who has installed the library. Returns an error."""
+    """Installs the library, as a reader does. Returns an error."""
     self.home.mkdir()
     (self.home / 'protozero').symlink_to(ROOT)
     prefix, build = self.prefix, self.scratch / 'build of the library'

@@ -78,7 +78,7 @@ def record_with_losses(folder):
 
 
 def check_packets(ask, folder, counter):
-  """What the packets say as rows is what libprotobuf and our own reader say."""
+  """The rows of the packets are those of libprotobuf and of our own reader."""
   for host in *FLEET.HOSTS, LOSSY_HOST:
     writers = collections.Counter()
     gaps, losses, values = 0, collections.Counter(), []

@@ -119,7 +119,7 @@ def ipc_seeds(_):
 
 
 def chunk(chunk_id, fragments, flags=0, writer=1, where=0, index=0, op=2):
-  """As SharedMemoryWriter and the two fuzzers that have one write it."""
+  """The bytes that SharedMemoryWriter and its two fuzzers write."""
   payload = b''.join(varint(len(data)) + data for data in fragments)
   return (bytes([op, writer, where, index, chunk_id]) +
           struct.pack('<HH', len(fragments) | flags << 10, len(payload)) +

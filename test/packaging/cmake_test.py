@@ -39,7 +39,7 @@ target_link_libraries(greet PRIVATE unit)
 
 
 def targets(build):
-  """Of the answer to ask_targets(): names and their sources."""
+  """Parses the answer to ask_targets(): names and their sources."""
   reply = build / '.cmake/api/v1/reply'
   found = {}
   for path in reply.glob('target-*.json'):
@@ -444,7 +444,7 @@ class BothLibrariesTest(ProjectsTest):
 
 
 class SourceTest(ProjectsTest):
-  """What the tree says about itself."""
+  """Tests of the tree itself."""
 
   def test_missing_libprotoc(self):
     printed = self.must('cmake', '-S', ROOT, '-B', self.scratch / 'bare',

@@ -32,7 +32,7 @@ class DocumentsTest(ProjectsTest):
     (cls.scratch / 'a folder').mkdir()
 
   def complete(self, *words):
-    """What bash offers for the last one of them."""
+    """The completions of bash for the last one of them."""
     folder = self.share / 'bash-completion/completions'
     out = self.must(
         'bash', '-c', 'source "$0/$1"; COMP_WORDS=("$@"); '

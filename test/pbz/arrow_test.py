@@ -57,7 +57,7 @@ def read(stream):
 
 
 def is_same(value, of_json, is_json):
-  """Whether a cell of Arrow is that of NDJSON."""
+  """Returns whether a cell of Arrow is that of NDJSON."""
   if isinstance(value, float):
     if isinstance(of_json, str):
       return repr(value) == NOT_FINITE[of_json]

@@ -72,7 +72,7 @@ class Float32:
 
 
 class Schema:
-  """Of .proto files, by protoc and google.protobuf."""
+  """A pool of .proto files, by protoc and google.protobuf."""
 
   def __init__(self, folder, proto):
     self.path = folder / 'schema.ds'
@@ -194,7 +194,7 @@ def row_of(message, prefix='', around=()):
 
 
 def differences(got, expected, path=()):
-  """Where two values differ, and in what."""
+  """The place and the kind of the difference of two values."""
   if isinstance(got, dict) and isinstance(expected, dict):
     for key in {**got, **expected}:
       yield from differences(got.get(key), expected.get(key), (*path, key))

@@ -60,7 +60,7 @@ class TimelineCommandTest(unittest.TestCase):
     return self.path.read_bytes(), items
 
   def outputs_of_damaged(self, whole):
-    """Of the command on traces that differ from `whole` in a few bytes."""
+    """Runs the command on traces that differ from `whole` in a few bytes."""
     generator = random.Random(1)
     for _ in range(200):
       broken = bytearray(whole)

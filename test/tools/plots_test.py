@@ -245,7 +245,7 @@ def latency(median):
 
 
 def latencies():
-  """Of three repetitions, the one in the middle is the median."""
+  """The median is the one in the middle of three repetitions."""
   return {'processor': 'Pentium', 'cpus': 2, 'load': 0.5, 'rows': {
       'PingPong_SpinValue_Untraced': [latency(t) for t in (100, 900, 200)],
       'PingPong_PacketCallback_Untraced': [latency(t) for t in (1, 600, 400)],

@@ -61,7 +61,7 @@ def is_there(program):
 
 
 def is_possible(service):
-  """Whether its programs are there. Its consumer is that of `traced`."""
+  """True if its programs are there. Its consumer is that of `traced`."""
   return (all(map(is_there, [*PRODUCERS, service])) and
           (service == 'pztrace' or perfetto.is_installed()))
 

@@ -30,7 +30,7 @@ class Comment:
 
 @dataclasses.dataclass
 class Scope:
-  """What an open brace holds."""
+  """The content of an open brace."""
   kind: str  # 'scope' for declarations that users see, 'body', or 'value'.
   current: Comment = None  # The comment that was current outside of it.
   is_hidden: bool = False  # Behind "private:" or "protected:".

@@ -17,7 +17,7 @@ import embedding  # pylint: disable=wrong-import-position
 
 
 def allowed(text):
-  """As a policy names what is in the page."""
+  """The name that a policy has for a part of the page."""
   digest = hashlib.sha256(text.encode()).digest()
   return "'sha256-%s'" % base64.b64encode(digest).decode()
 

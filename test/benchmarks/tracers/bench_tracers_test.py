@@ -25,7 +25,7 @@ def lines(*rows):
 
 
 def run_of(clock, **times):
-  """What a program prints whose clock takes so long."""
+  """The output of a program whose clock takes so long."""
   return lines(
       {'tracer': '', 'row': 'rdtsc', 'ns': clock, 'samples': 1},
       *({'tracer': name, 'row': 'warm: instant', 'ns': ns, 'samples': 10,

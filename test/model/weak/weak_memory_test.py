@@ -137,7 +137,7 @@ def names_in(cell):
 
 
 def stays(cell, mutant):
-  """Whether a cell says that what the mutant lacks stays without need."""
+  """True if a cell says that what the mutant lacks stays without need."""
   if mutant.name.endswith('failure'):
     lacks = 'failure'
   elif mutant.order == ACQ_REL:

@@ -41,7 +41,7 @@ class Picture:
     return shape
 
   def slices(self):
-    """How many there are, those included that are drawn as one."""
+    """The number of slices, with those that are drawn as one."""
     return sum(int(many[1]) if (many := re.match(r'(\d+) slices$', title)) else 1
                for title in self.titles())
 

@@ -38,8 +38,8 @@ def can_unshare(*options):
 
 
 def switches(process):
-  """How often the main thread and the library's have slept so far. ThreadSanitizer has
-  a thread of its own."""
+  """The number of times that the main thread and the library's have slept so far.
+  ThreadSanitizer has a thread of its own."""
   texts = {path.parent.name: path.read_text()
            for path in pathlib.Path('/proc/%d/task' % process.pid).glob('*/status')}
   return sum(int(re.search(r'^voluntary_ctxt_switches:\s*(\d+)', text, re.M)[1])

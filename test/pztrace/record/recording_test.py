@@ -101,7 +101,7 @@ class RecordingTest(PztraceTest):
 class FileTest(RecordingTest):
 
   def content(self):
-    """What is in the folder, but for sockets."""
+    """The files in the folder, but for sockets."""
     return {path.relative_to(self.folder): path.read_bytes()
             for path in self.folder.rglob('*') if path.is_file()}
 

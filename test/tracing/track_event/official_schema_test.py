@@ -37,7 +37,7 @@ RECORDED = ('traced_workers', 'event_tracer')
 
 
 class Sequence:
-  """What a viewer knows of one."""
+  """The state of a sequence that a viewer keeps."""
 
   def __init__(self):
     self.valid = False
