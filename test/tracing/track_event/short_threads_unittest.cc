@@ -1,8 +1,8 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
 // Threads that trace a little and end. The next thread goes on with the writer
-// of one that has ended, so that neither takes a chunk for itself, and nobody
-// is told of either.
+// of one that has ended, so that neither takes a chunk for itself, and the
+// service is told of neither.
 
 #include <stdint.h>
 #include <stdlib.h>
