@@ -41,26 +41,11 @@ Content ContentOf(uint32_t packet_field_id) {
     case TracePacket::kCompressedPacketsFieldNumber:
     case TracePacket::kZstdCompressedPacketsFieldNumber:
       return Content::kCompressed;
-    case TracePacket::kTrustedUidFieldNumber:
-    case TracePacket::kTrustedPidFieldNumber:
     case TracePacket::kFirstPacketOnSequenceFieldNumber:
-    case kMachineIdFieldNumber:
       return Content::kNone;
     default:
       return Content::kOther;
   }
-}
-
-// Sets the content. Fields that are not known may come with another one.
-void SetContent(const Field& field, ScannedPacket* packet) {
-  const Content content = ContentOf(field.id());
-  if (content == Content::kNone || packet->content == Content::kEvent ||
-      (content == Content::kOther && packet->content != Content::kNone)) {
-    return;
-  }
-  packet->content = content;
-  packet->content_id = field.id();
-  packet->content_bytes = field.as_bytes();
 }
 
 bool HasSequenceClocks(ConstBytes snapshot) {
@@ -76,8 +61,16 @@ bool HasSequenceClocks(ConstBytes snapshot) {
 
 }  // namespace
 
-bool ScannedPacket::needs_state() const {
-  return (flags & TracePacket::SEQ_NEEDS_INCREMENTAL_STATE) != 0;
+void ScannedPacket::AddContent(const Field& field) {
+  const Content added = ContentOf(field.id());
+  // Fields that are not known may come with another one.
+  if (added == Content::kNone || content == Content::kEvent ||
+      (added == Content::kOther && content != Content::kNone)) {
+    return;
+  }
+  content = added;
+  content_id = field.id();
+  content_bytes = field.as_bytes();
 }
 
 PacketScanner::PacketScanner(TraceTables* tables)
@@ -101,42 +94,7 @@ protozero::TraceReader::Callbacks PacketScanner::MakeCallbacks() {
 ScannedPacket PacketScanner::Parse(ConstBytes bytes) {
   ScannedPacket packet;
   packet.bytes = bytes;
-  ProtoDecoder decoder(bytes);
-  for (Field field = decoder.ReadField(); field; field = decoder.ReadField()) {
-    switch (field.id()) {
-      case TracePacket::kTimestampFieldNumber:
-        packet.timestamp = field.as_uint64();
-        packet.has_timestamp = true;
-        break;
-      case TracePacket::kTimestampClockIdFieldNumber:
-        packet.clock_id = field.as_uint32();
-        break;
-      case TracePacket::kTrustedPacketSequenceIdFieldNumber:
-        packet.sequence_id = field.as_uint32();
-        break;
-      case TracePacket::kSequenceFlagsFieldNumber:
-        packet.flags = field.as_uint32();
-        break;
-      case TracePacket::kIncrementalStateClearedFieldNumber:
-        packet.is_cleared |= field.as_bool();
-        break;
-      case TracePacket::kPreviousPacketDroppedFieldNumber:
-        packet.is_behind_loss = field.as_bool();
-        break;
-      case TracePacket::kEndedSliceDurationFieldNumber:
-        packet.ended_duration = field.as_uint32();
-        break;
-      case TracePacket::kInternedDataFieldNumber:
-      case TracePacket::kTracePacketDefaultsFieldNumber:
-        packet.has_state = true;
-        break;
-      default:
-        SetContent(field, &packet);
-        break;
-    }
-  }
-  packet.is_cleared |=
-      (packet.flags & TracePacket::SEQ_INCREMENTAL_STATE_CLEARED) != 0;
+  ReadPacketFields(bytes, &packet);
   packet.has_sequence_clocks = packet.content == Content::kClocks &&
                                HasSequenceClocks(packet.content_bytes);
   packet.has_state |=

@@ -10,20 +10,18 @@
 #include <vector>
 
 #include "protozero/const_bytes.h"
+#include "protozero/field.h"
 #include "protozero/tracing/trace_reader.h"
 #include "src/tracing/trace_reader/clock_table.h"
 #include "src/tracing/trace_reader/details_pool.h"
 #include "src/tracing/trace_reader/event_order.h"
 #include "src/tracing/trace_reader/event_reader.h"
+#include "src/tracing/trace_reader/packet_header.h"
 #include "src/tracing/trace_reader/sequence_state.h"
 #include "src/tracing/trace_reader/text_table.h"
 #include "src/tracing/trace_reader/track_table.h"
 
 namespace pztrace {
-
-// The field of a TracePacket with the machine that wrote it, for traces of
-// several. Only Perfetto's schema has it.
-inline constexpr uint32_t kMachineIdFieldNumber = 98;
 
 // The texts and tracks of a trace. They keep their numbers when the trace is
 // read once more.
@@ -33,7 +31,7 @@ struct TraceTables {
 };
 
 // The fields of a TracePacket.
-struct ScannedPacket {
+struct ScannedPacket : protozero::internal::PacketHeader {
   enum class Content : uint8_t {
     kNone,  // Nothing, or only what changes the state of the sequence.
     kEvent,
@@ -46,34 +44,26 @@ struct ScannedPacket {
     kOther,        // Everything else.
   };
 
+  void SetEvent(const protozero::Field& field) { AddContent(field); }
+  void AddState() { has_state = true; }
+  void AddContent(const protozero::Field& field);
+
   protozero::ConstBytes bytes;  // The whole packet.
-  Content content = Content::kNone;
-  uint32_t content_id = 0;  // The number of the field |content_bytes|.
   protozero::ConstBytes content_bytes;
-  uint64_t timestamp = 0;
-  uint32_t clock_id = 0;
-  uint32_t sequence_id = 0;
-  uint32_t flags = 0;
-  bool has_timestamp = false;
-  bool is_cleared = false;
-  bool is_behind_loss = false;
+  uint32_t content_id = 0;  // The number of the field |content_bytes|.
+  Content content = Content::kNone;
   // True for interned data, defaults, a ThreadDescriptor, and clocks of the
   // sequence.
   bool has_state = false;
   bool has_sequence_clocks = false;
-  std::optional<uint32_t> ended_duration;
-  protozero::internal::SequenceState* sequence = nullptr;
-
   // True if it needs the state of its sequence, which is not known. Read() sets
-  // this and the next one.
+  // this and |time_ns|.
   bool is_skipped = false;
+  protozero::internal::SequenceState* sequence = nullptr;
   // The time of its event, or of the clocks of its sequence, if it has one.
   std::optional<uint64_t> time_ns;
   // The time of its clock snapshot, if it has one.
   std::optional<uint64_t> snapshot_ns;
-
-  // Returns whether it has SEQ_NEEDS_INCREMENTAL_STATE.
-  bool needs_state() const;
 };
 
 // Reads packets one by one, as TraceReader does, and says when and on which

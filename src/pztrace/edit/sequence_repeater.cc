@@ -55,7 +55,7 @@ void AppendWriter(const ScannedPacket& packet, TracePacket* said) {
       case TracePacket::kTrustedUidFieldNumber:
       case TracePacket::kTrustedPidFieldNumber:
       case TracePacket::kTrustedPacketSequenceIdFieldNumber:
-      case kMachineIdFieldNumber:
+      case protozero::internal::kMachineIdFieldNumber:
         field.SerializeAndAppendTo(&fields);
         break;
       default:

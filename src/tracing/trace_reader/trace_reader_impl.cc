@@ -8,6 +8,7 @@
 #include "protozero/proto_decoder.h"
 #include "protozero/tracing/trace.h"
 #include "src/tracing/trace_reader/event_prefix.h"
+#include "src/tracing/trace_reader/packet_header.h"
 
 #include "protozero/internal/macros.h"
 
@@ -17,28 +18,17 @@ namespace internal {
 
 using trace::TracePacket;
 
-namespace {
-
-// The field of a TracePacket with the machine that wrote it, 0 for the host of
-// the service. Only Perfetto's schema has it.
-constexpr uint32_t kMachineIdFieldNumber = 98;
-
-}  // namespace
-
 // The fields of a TracePacket.
-struct TraceReaderImpl::Packet {
-  uint64_t timestamp = 0;
-  uint32_t clock_id = 0;
-  uint32_t sequence_id = 0;
-  uint32_t flags = 0;
-  int32_t pid = 0;
-  bool is_cleared = false;
-  bool is_behind_loss = false;
-  bool has_timestamp = false;
+struct TraceReaderImpl::Packet : PacketHeader {
+  void SetEvent(const Field& field) {
+    event = field.as_bytes();
+    has_event = true;
+  }
+  void AddState() { has_more = true; }
+  void AddContent(const Field&) { has_more = true; }
+
   bool has_event = false;
-  bool is_of_other_machine = false;
   bool has_more = false;  // True if ReadMore() reads some fields.
-  std::optional<uint32_t> ended_duration;
   ConstBytes event;
 };
 
@@ -93,50 +83,7 @@ SequenceState* TraceReaderImpl::SequenceOf(uint32_t id) {
 
 void TraceReaderImpl::OnPacket(ConstBytes bytes) {
   Packet packet;
-  ProtoDecoder decoder(bytes);
-  for (Field field = decoder.ReadField(); field; field = decoder.ReadField()) {
-    switch (field.id()) {
-      case TracePacket::kTimestampFieldNumber:
-        packet.timestamp = field.as_uint64();
-        packet.has_timestamp = true;
-        break;
-      case TracePacket::kTimestampClockIdFieldNumber:
-        packet.clock_id = field.as_uint32();
-        break;
-      case TracePacket::kTrustedPacketSequenceIdFieldNumber:
-        packet.sequence_id = field.as_uint32();
-        break;
-      case TracePacket::kSequenceFlagsFieldNumber:
-        packet.flags = field.as_uint32();
-        break;
-      case TracePacket::kIncrementalStateClearedFieldNumber:
-        packet.is_cleared = field.as_bool();
-        break;
-      case TracePacket::kPreviousPacketDroppedFieldNumber:
-        packet.is_behind_loss = field.as_bool();
-        break;
-      case TracePacket::kTrustedPidFieldNumber:
-        packet.pid = field.as_int32();
-        break;
-      case TracePacket::kEndedSliceDurationFieldNumber:
-        packet.ended_duration = field.as_uint32();
-        break;
-      case TracePacket::kTrustedUidFieldNumber:
-        break;
-      case kMachineIdFieldNumber:
-        packet.is_of_other_machine = field.as_uint32() != 0;
-        break;
-      case TracePacket::kTrackEventFieldNumber:
-        packet.event = field.as_bytes();
-        packet.has_event = true;
-        break;
-      default:
-        packet.has_more = true;
-        break;
-    }
-  }
-  packet.is_cleared |=
-      (packet.flags & TracePacket::SEQ_INCREMENTAL_STATE_CLEARED) != 0;
+  ReadPacketFields(bytes, &packet);
 
   SequenceState* const sequence = SequenceOf(packet.sequence_id);
   if (packet.is_behind_loss)
@@ -144,8 +91,7 @@ void TraceReaderImpl::OnPacket(ConstBytes bytes) {
   sequence->has_begun = true;
   if (packet.is_cleared)
     sequence->Clear();
-  if ((packet.flags & TracePacket::SEQ_NEEDS_INCREMENTAL_STATE) &&
-      !sequence->is_valid) {
+  if (packet.needs_state() && !sequence->is_valid) {
     ++skipped_;
     skipped_by_loss_ += sequence->has_gap;
     sequence->lacks_steps = true;

@@ -15,6 +15,7 @@
 #include "protozero/scattered_heap_buffer.h"
 #include "protozero/tracing/trace.h"
 #include "protozero/tracing/trace_reader.h"
+#include "src/tracing/trace_reader/task_sequence.h"
 
 namespace {
 
