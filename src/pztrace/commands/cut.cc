@@ -163,19 +163,18 @@ bool CutInto(const std::string& name,
   return file.Close() && !is_damaged;
 }
 
-}  // namespace
-
-int CutMain(int argc, char** argv) {
-  std::string file_name;
+// The command line.
+struct CutArguments {
+  std::string file;
   std::string output;
   std::string from;
   std::string to;
   Wishes wishes;
-  const std::string& categories = wishes.categories;
-  const std::vector<std::string>& processes = wishes.processes;
   StringFilter::Patterns strings;
-  TraceCutter::Options options;
-  const program::Command command = {
+};
+
+program::Command CutCommand(CutArguments* arguments) {
+  return {
       "pztrace cut",
       "[options] -o FILE TRACE",
       R"(Cuts a piece out of a trace:
@@ -185,66 +184,85 @@ int CutMain(int argc, char** argv) {
 The piece can be read by itself. Slices that are open when it begins are in it
 from their beginning on. The packets with events are unchanged.
 )",
-      {{"TRACE", "the trace, a file", &file_name},
+      {{"TRACE", "the trace, a file", &arguments->file},
        {"-o, --output FILE", "where the piece goes; - is the standard output",
-        &output},
-       {"--from TIME", "since the first event: 1.5ms", &from},
-       {"--to TIME", "since the first event", &to},
+        &arguments->output},
+       {"--from TIME", "since the first event: 1.5ms", &arguments->from},
+       {"--to TIME", "since the first event", &arguments->to},
        {"--categories LIST",
         "events of these categories only: a comma between, * at the end for "
         "any, - in front for all but these",
-        &wishes.categories},
+        &arguments->wishes.categories},
        {"--drop-strings PATTERN",
         "leave no text with this in it in the piece: drop such texts, and what "
         "the program does not know; '*' stands for any text between; "
         "repeatable",
-        &strings.dropped},
+        &arguments->strings.dropped},
        {"--hash-strings PATTERN",
         "the same, but equal texts have the same hash in their place; "
         "repeatable",
-        &strings.hashed},
+        &arguments->strings.hashed},
        {"--process NAME",
         "events of this process only: its name, in which '*' stands for any "
         "text, or its number; repeatable",
-        &wishes.processes}},
+        &arguments->wishes.processes}},
       "Counters, and other events without a category, stay.\n"};
-  if (const auto exit_code = program::Parse(command, argc, argv))
-    return *exit_code;
-  std::string problem =
-      ParseTimeRange(from, to, &options.from_ns, &options.to_ns);
+}
+
+// Parses the times. Returns the problem with the command line, or an empty
+// text.
+std::string ParseCut(const CutArguments& arguments,
+                     TraceCutter::Options* options) {
+  const std::string problem = ParseTimeRange(
+      arguments.from, arguments.to, &options->from_ns, &options->to_ns);
   if (!problem.empty())
-    return WrongUsage(command, problem);
-  if (output.empty())
-    return WrongUsage(command, "-o is missing: where the piece goes");
-  problem = OutputProblem({file_name}, output);
-  if (!problem.empty())
-    return WrongUsage(command, problem);
-  const CategoryRules rules(protozero::internal::EncodeCategories(categories));
-  if (!categories.empty()) {
-    options.wants_category = [&](std::string_view category) {
+    return problem;
+  if (arguments.output.empty())
+    return "-o is missing: where the piece goes";
+  return OutputProblem({arguments.file}, arguments.output);
+}
+
+// Has the cutter ask for what is wanted. REQUIRES: |wishes| outlives it.
+void SetWishes(Wishes* wishes, TraceCutter::Options* options) {
+  if (!wishes->categories.empty()) {
+    const CategoryRules rules(
+        protozero::internal::EncodeCategories(wishes->categories));
+    options->wants_category = [rules, wishes](std::string_view category) {
       const bool is_wanted = rules.Wants(category, "");
-      wishes.has_category = wishes.has_category || is_wanted;
+      wishes->has_category = wishes->has_category || is_wanted;
       return is_wanted;
     };
   }
-  if (!processes.empty()) {
-    options.wants_process = [&processes](const TrackInfo& process) {
-      return IsAnyOf(process, processes);
+  if (!wishes->processes.empty()) {
+    options->wants_process = [wishes](const TrackInfo& process) {
+      return IsAnyOf(process, wishes->processes);
     };
   }
+}
+
+}  // namespace
+
+int CutMain(int argc, char** argv) {
+  CutArguments arguments;
+  const program::Command command = CutCommand(&arguments);
+  if (const auto exit_code = program::Parse(command, argc, argv))
+    return *exit_code;
+  TraceCutter::Options options;
+  const std::string problem = ParseCut(arguments, &options);
+  if (!problem.empty())
+    return WrongUsage(command, problem);
+  SetWishes(&arguments.wishes, &options);
 
   std::optional<StringFilter> filter;
-  if (!strings.are_empty()) {
-    if (!StringFilter::IsAvailable())
-      return kFailure;
-    filter.emplace(strings);
-  }
+  if (!StringFilter::Make(arguments.strings, &filter))
+    return kFailure;
   TraceInput input;
-  if (!input.Open(file_name, "cut"))
+  if (!input.Open(arguments.file, "cut"))
     return kFailure;
   TraceCutter cutter(std::move(options));
-  return CutInto(program::DisplayName(file_name), output, wishes,
-                 &input.stream(), &cutter, filter ? &*filter : nullptr)
+  return CutInto(program::DisplayName(arguments.file), arguments.output,
+                 arguments.wishes, &input.stream(), &cutter,
+                 filter ? &*filter : nullptr)
              ? kSuccess
              : kFailure;
 }

@@ -179,94 +179,153 @@ std::string ProblemOf(const RunTable& table, RunComparer* comparer) {
          std::to_string(comparer->MinRuns()) + " of each side do";
 }
 
-}  // namespace
-
-int DiffMain(int argc, char** argv) {
+// The command line.
+struct DiffArguments {
   std::vector<std::string> files;
   uint32_t limit = 10;
   std::string format;
   bool makes_page = false;
-  const program::Command command = {
+};
+
+program::Command DiffCommand(DiffArguments* arguments) {
+  return {
       "pztrace diff",
       "[options] BEFORE AFTER [BEFORE AFTER ...]",
       R"(Prints how the slices of runs after a change differ from those before it, by
 name and by path, those first whose own time has changed most.
 )",
       {{"FILE", "traces, of a run each, before and after the change in turn",
-        &files},
-       {"--limit N", "rows of each list to print, default: 10", &limit},
-       {table::kFormatOption, table::kFormatHelp, &format},
+        &arguments->files},
+       {"--limit N", "rows of each list to print, default: 10",
+        &arguments->limit},
+       {table::kFormatOption, table::kFormatHelp, &arguments->format},
        {"--html", "prints a page with a flame graph of the difference",
-        &makes_page}},
+        &arguments->makes_page}},
       R"(Differences are medians. An interval is of its own row: of 100 without a change,
 95 or more have 0 in theirs. * stands out among all rows of its list. p50 and
 p99 are right to 6 %.
 )"};
-  if (const auto exit_code = program::Parse(command, argc, argv))
-    return *exit_code;
-  if (files.size() % 2 != 0)
-    return WrongUsage(command, "there is no AFTER for the last BEFORE");
-  if (makes_page && !format.empty())
-    return WrongUsage(command, "--html and --format exclude each other");
-  table::TableOptions options;
-  if (!format.empty()) {
-    std::string why;
-    const auto known = table::FormatOf(format, &why);
-    if (!known)
-      return WrongUsage(command, why);
-    options.format = *known;
-  }
+}
 
-  RunTable table;
-  RunNotes notes;
+// Parses the format. Returns the problem with the command line, or an empty
+// text.
+std::string ParseDiff(const DiffArguments& arguments,
+                      table::TableOptions* options) {
+  if (arguments.files.size() % 2 != 0)
+    return "there is no AFTER for the last BEFORE";
+  if (arguments.makes_page && !arguments.format.empty())
+    return "--html and --format exclude each other";
+  std::string why;
+  if (!arguments.format.empty()) {
+    if (const auto known = table::FormatOf(arguments.format, &why))
+      options->format = *known;
+  }
+  return why;
+}
+
+// Adds the runs of the files, before and after in turn. Returns false, and has
+// printed why, if one of them could not be read whole.
+bool AddRuns(const std::vector<std::string>& files,
+             RunTable* table,
+             RunNotes* notes) {
   bool ok = true;
   for (size_t i = 0; i < files.size(); ++i) {
     TraceInput input;
     ok = input.Open(files[i], "diff") &&
          AddRun(files[i], i % 2 == 0 ? RunTable::kBefore : RunTable::kAfter,
-                &input, &table, &notes) &&
+                &input, table, notes) &&
          ok;
   }
-  if (table.num_runs(RunTable::kBefore) == 0 ||
-      table.num_runs(RunTable::kAfter) == 0) {
-    return kFailure;
-  }
-  const uint64_t num_folded = table.FoldUnknownPaths();
+  return ok;
+}
+
+// The rows of both lists, and what is said about them.
+struct Comparison {
   RunComparer comparer;
-  const std::vector<ComparedRow> names = table.CompareNames(&comparer);
-  const std::vector<ComparedRow> paths = table.ComparePaths(&comparer);
-  const std::string summary = SummaryOf(table, names.size(), paths.size());
-  std::vector<std::string> lines = notes.Lines();
+  std::vector<ComparedRow> names;
+  std::vector<ComparedRow> paths;
+  std::string summary;
+  std::vector<std::string> lines;
+};
+
+void Compare(const RunNotes& notes, RunTable* table, Comparison* comparison) {
+  const uint64_t num_folded = table->FoldUnknownPaths();
+  comparison->names = table->CompareNames(&comparison->comparer);
+  comparison->paths = table->ComparePaths(&comparison->comparer);
+  comparison->summary =
+      SummaryOf(*table, comparison->names.size(), comparison->paths.size());
+  std::vector<std::string>& lines = comparison->lines;
+  lines = notes.Lines();
   if (num_folded != 0) {
     lines.insert(lines.begin(),
                  CountOf(num_folded, "slice") +
                      " of folded paths are in (other): a run has more than " +
                      CountOf(kMaxPaths, "path"));
   }
-  const std::string problem = ProblemOf(table, &comparer);
+  const std::string problem = ProblemOf(*table, &comparison->comparer);
   if (!problem.empty())
     lines.insert(lines.begin(), problem);
-  if (makes_page) {
-    const std::string page =
-        MakeDifferencePage(table, paths, summary, lines, &comparer);
-    fwrite(page.data(), 1, page.size(), stdout);
-  } else if (!format.empty()) {
-    const auto rows = RowWriter::Create(stdout, options, ComparedColumns());
-    WriteComparedRows(table, names, &comparer, rows.get());
-    WriteComparedRows(table, paths, &comparer, rows.get());
-    // The lines are no part of a table.
-    for (const std::string& line : lines)
-      fprintf(stderr, "%s\n", line.c_str());
-  } else {
-    const ChangePrinter printer(table, *program::UseColor("auto"), &comparer);
-    printer.PrintList("by name", names, limit);
-    // Otherwise, the paths are the names.
-    if (table.has_nesting())
-      printer.PrintList("by path", paths, limit);
-    lines.insert(lines.begin(), summary);
-    for (const std::string& line : lines)
-      printf("%s\n", line.c_str());
+}
+
+void PrintDifferencePage(const RunTable& table, Comparison* comparison) {
+  const std::string page =
+      MakeDifferencePage(table, comparison->paths, comparison->summary,
+                         comparison->lines, &comparison->comparer);
+  fwrite(page.data(), 1, page.size(), stdout);
+}
+
+void PrintDifferenceTable(const RunTable& table,
+                          const table::TableOptions& options,
+                          Comparison* comparison) {
+  const auto rows = RowWriter::Create(stdout, options, ComparedColumns());
+  WriteComparedRows(table, comparison->names, &comparison->comparer,
+                    rows.get());
+  WriteComparedRows(table, comparison->paths, &comparison->comparer,
+                    rows.get());
+  // The lines are no part of a table.
+  for (const std::string& line : comparison->lines)
+    fprintf(stderr, "%s\n", line.c_str());
+}
+
+void PrintLists(const RunTable& table, uint32_t limit, Comparison* comparison) {
+  const ChangePrinter printer(table, *program::UseColor("auto"),
+                              &comparison->comparer);
+  printer.PrintList("by name", comparison->names, limit);
+  // Otherwise, the paths are the names.
+  if (table.has_nesting())
+    printer.PrintList("by path", comparison->paths, limit);
+  printf("%s\n", comparison->summary.c_str());
+  for (const std::string& line : comparison->lines)
+    printf("%s\n", line.c_str());
+}
+
+}  // namespace
+
+int DiffMain(int argc, char** argv) {
+  DiffArguments arguments;
+  const program::Command command = DiffCommand(&arguments);
+  if (const auto exit_code = program::Parse(command, argc, argv))
+    return *exit_code;
+  table::TableOptions options;
+  const std::string problem = ParseDiff(arguments, &options);
+  if (!problem.empty())
+    return WrongUsage(command, problem);
+
+  RunTable table;
+  RunNotes notes;
+  const bool ok = AddRuns(arguments.files, &table, &notes);
+  if (table.num_runs(RunTable::kBefore) == 0 ||
+      table.num_runs(RunTable::kAfter) == 0) {
+    return kFailure;
   }
+  Comparison comparison;
+  Compare(notes, &table, &comparison);
+  if (arguments.makes_page)
+    PrintDifferencePage(table, &comparison);
+  else if (!arguments.format.empty())
+    PrintDifferenceTable(table, options, &comparison);
+  else
+    PrintLists(table, arguments.limit, &comparison);
   return program::FlushStandardOutput(kProgram) && ok ? kSuccess : kFailure;
 }
 

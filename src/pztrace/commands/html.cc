@@ -40,15 +40,16 @@ bool HasOpenTasks(const TaskTimeline& tasks) {
                      });
 }
 
-}  // namespace
-
-int HtmlMain(int argc, char** argv) {
-  std::string file_name;
+// The command line.
+struct HtmlArguments {
+  std::string file;
   std::string output = "-";
-  PageOptions options;
   std::string from;
   std::string to;
-  const program::Command command = {
+};
+
+program::Command HtmlCommand(HtmlArguments* arguments) {
+  return {
       "pztrace html",
       "[options] FILE",
       R"(Makes a page of a trace:
@@ -58,72 +59,108 @@ int HtmlMain(int argc, char** argv) {
 A browser shows it without a network: a timeline to zoom and to search, what a
 slice has to say, and the slowest ones.
 )",
-      {{"FILE", "the trace; - is the standard input", &file_name},
+      {{"FILE", "the trace; - is the standard input", &arguments->file},
        {"-o, --output FILE", "where the page goes; default: standard output",
-        &output},
-       {"--from TIME", "since the first event: 1.5ms", &from},
-       {"--to TIME", "since the first event", &to}},
+        &arguments->output},
+       {"--from TIME", "since the first event: 1.5ms", &arguments->from},
+       {"--to TIME", "since the first event", &arguments->to}},
       ""};
+}
+
+// The rows of a page, and what is below them.
+class PageContent {
+ public:
+  PageContent() = default;
+  PageContent(const PageContent&) = delete;
+  PageContent& operator=(const PageContent&) = delete;
+
+  // Returns callbacks that add events. REQUIRES: this outlives them.
+  TimelineReader::Callbacks MakeCallbacks() {
+    const auto add = [this](auto event) {
+      event.details = Keep(*event.details);
+      rows_.Add(event);
+    };
+    TimelineReader::Callbacks callbacks;
+    callbacks.on_slice = add;
+    callbacks.on_instant = add;
+    callbacks.on_counter = [this](const CounterValue& value) {
+      rows_.Add(value);
+    };
+    callbacks.reads_details = true;
+    callbacks.on_unfinished = [this](Slice slice) {
+      slice.details = Keep(*slice.details);
+      rows_.Add(slice, /*is_open=*/true);
+    };
+    callbacks.on_task_step = [this](const protozero::TaskStep& step) {
+      tasks_.Add(step);
+    };
+    return callbacks;
+  }
+  // Adds what is known at the end of the trace.
+  void Finish(const TimelineReader& reader) {
+    for (const LostStretch& lost : reader.lost_stretches())
+      rows_.Add(lost);
+    tasks_.Finish(reader.end_ns());
+    if (HasOpenTasks(tasks_))
+      rows_.ExtendTo(tasks_.end_ns());
+  }
+  std::string Render(const TimelineReader& reader,
+                     const PageOptions& options,
+                     bool is_damaged) {
+    return MakePage(reader, options, is_damaged,
+                    TaskPageRows(tasks_, reader.tracks(), rows_), &rows_);
+  }
+
+  bool has_rows() const { return !rows_.is_empty(); }
+
+ private:
+  const EventDetails* Keep(const EventDetails& details) {
+    if (details.args.empty() && details.flows.empty())
+      return &no_details_;
+    kept_details_.push_back(details);
+    return &kept_details_.back();
+  }
+
+  TrackRows rows_;
+  TaskTimeline tasks_;
+  // Most events have no details, and share this.
+  const EventDetails no_details_ = {};
+  std::deque<EventDetails> kept_details_;
+};
+
+}  // namespace
+
+int HtmlMain(int argc, char** argv) {
+  HtmlArguments arguments;
+  const program::Command command = HtmlCommand(&arguments);
   if (const auto exit_code = program::Parse(command, argc, argv))
     return *exit_code;
-  std::string problem =
-      ParseTimeRange(from, to, &options.from_ns, &options.to_ns);
+  PageOptions options;
+  std::string problem = ParseTimeRange(arguments.from, arguments.to,
+                                       &options.from_ns, &options.to_ns);
   if (problem.empty())
-    problem = OutputProblem({file_name}, output);
+    problem = OutputProblem({arguments.file}, arguments.output);
   if (!problem.empty())
     return WrongUsage(command, problem);
 
   TraceInput input;
-  if (!input.Open(file_name, "html"))
+  if (!input.Open(arguments.file, "html"))
     return kFailure;
-  TrackRows rows;
-  // Most events have no details, and share this.
-  const EventDetails no_details;
-  std::deque<EventDetails> kept_details;
-  const auto keep = [&](const EventDetails& details) -> const EventDetails* {
-    if (details.args.empty() && details.flows.empty())
-      return &no_details;
-    kept_details.push_back(details);
-    return &kept_details.back();
-  };
-  const auto add = [&](auto event) {
-    event.details = keep(*event.details);
-    rows.Add(event);
-  };
-  const auto add_open = [&](Slice slice) {
-    slice.details = keep(*slice.details);
-    rows.Add(slice, /*is_open=*/true);
-  };
-  const auto add_value = [&](const CounterValue& value) { rows.Add(value); };
-  TimelineReader::Callbacks callbacks;
-  callbacks.on_slice = add;
-  callbacks.on_instant = add;
-  callbacks.on_counter = add_value;
-  callbacks.reads_details = true;
-  callbacks.on_unfinished = add_open;
-  TaskTimeline tasks;
-  callbacks.on_task_step = [&](const protozero::TaskStep& step) {
-    tasks.Add(step);
-  };
-  TimelineReader reader(std::move(callbacks));
+  PageContent content;
+  TimelineReader reader(content.MakeCallbacks());
   const bool ok =
-      ReadTimeline(file_name, &input, &reader, /*reads_ahead=*/true);
+      ReadTimeline(arguments.file, &input, &reader, /*reads_ahead=*/true);
   PrintOmissions(reader, stderr);
-  if (!ok && rows.is_empty())
+  if (!ok && !content.has_rows())
     return kFailure;
-  for (const LostStretch& lost : reader.lost_stretches())
-    rows.Add(lost);
-  const std::string name = program::DisplayName(file_name);
+  content.Finish(reader);
+  const std::string name = program::DisplayName(arguments.file);
   options.title = name.substr(name.rfind('/') + 1);
-  tasks.Finish(reader.end_ns());
-  if (HasOpenTasks(tasks))
-    rows.ExtendTo(tasks.end_ns());
-  const std::string page =
-      MakePage(reader, options, /*is_damaged=*/!ok,
-               TaskPageRows(tasks, reader.tracks(), rows), &rows);
+  const std::string page = content.Render(reader, options, /*is_damaged=*/!ok);
   OutputFile file;
-  return file.Open(output) && file.Write(page) && file.Close() && ok ? kSuccess
-                                                                     : kFailure;
+  return file.Open(arguments.output) && file.Write(page) && file.Close() && ok
+             ? kSuccess
+             : kFailure;
 }
 
 }  // namespace pztrace

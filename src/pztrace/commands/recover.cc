@@ -73,11 +73,8 @@ int RecoverMain(int argc, char** argv) {
   if (!problem.empty())
     return WrongUsage(command, problem);
   std::optional<StringFilter> filter;
-  if (!strings.are_empty()) {
-    if (!StringFilter::IsAvailable())
-      return kFailure;
-    filter.emplace(strings);
-  }
+  if (!StringFilter::Make(strings, &filter))
+    return kFailure;
   FlightInput input;
   if (!input.Open(file_name))
     return kFailure;

@@ -101,6 +101,16 @@ bool StringFilter::IsAvailable() {
   return false;
 }
 
+bool StringFilter::Make(const Patterns& patterns,
+                        std::optional<StringFilter>* filter) {
+  if (patterns.are_empty())
+    return true;
+  if (!IsAvailable())
+    return false;
+  filter->emplace(patterns);
+  return true;
+}
+
 StringFilter::StringFilter(const Patterns& patterns)
     : dropped_(Compile(patterns.dropped)),
       hashed_(Compile(patterns.hashed)),

@@ -5,6 +5,7 @@
 
 #include <stdint.h>
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -56,6 +57,12 @@ class StringFilter {
   // Returns whether this build of the program has the schema of traces. Prints
   // an error if it has not.
   static bool IsAvailable();
+
+  // Makes |*filter| unless there are no patterns. Returns false, and has
+  // printed why, if that needs the schema of traces, which this build does not
+  // have.
+  static bool Make(const Patterns& patterns,
+                   std::optional<StringFilter>* filter);
 
   // REQUIRES: IsAvailable(), and no pattern is empty.
   explicit StringFilter(const Patterns& patterns);
