@@ -2,28 +2,23 @@
 
 // pztrace record.
 
+#include <stddef.h>
 #include <stdint.h>
 
-#include <algorithm>
-#include <charconv>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "protozero/const_bytes.h"
 #include "src/pbz/input_kind.h"
-#include "src/program/command_line.h"
 #include "src/program/io.h"
 #include "src/program/text.h"
 #include "src/pztrace/commands.h"
+#include "src/pztrace/commands/record_arguments.h"
 #include "src/pztrace/program_name.h"
 #include "src/pztrace/record/record.h"
 #include "src/pztrace/record/record_config.h"
-#include "src/pztrace/record/recording_rule.h"
-#include "src/pztrace/trace_file/quantities.h"
-#include "src/tracing/local/flight_folder.h"
 #include "src/tracing/track_event/category_rules.h"
 
 namespace pztrace {
@@ -34,12 +29,7 @@ using program::kSuccess;
 namespace {
 
 constexpr char kDefaultDataSource[] = "track_event";
-constexpr size_t kDefaultBufferSize = size_t{64} * 1024 * 1024;
 constexpr uint32_t kWritePeriodMs = 250;
-constexpr uint32_t kDefaultBeforeMs = 10000;
-// The defaults of a flight recorder. Its service keeps nothing in a buffer.
-constexpr uint32_t kDefaultFlightPrograms = 8;
-constexpr size_t kFlightBufferSize = 64 * 1024;
 
 // Returns whether bytes may be a config in protobuf's text format. The numbers
 // of fields and the sizes in a serialized one are no text.
@@ -100,285 +90,6 @@ protozero::TraceConfig MakeConfig(std::vector<std::string> data_sources,
   return config;
 }
 
-// The command line.
-struct RecordArguments {
-  RecordOptions record;
-  std::string config_file;
-  std::string duration;
-  std::string size;
-  std::string ring;
-  std::string rotate;
-  std::vector<std::string> on_triggers;
-  std::string before;
-  std::string after;
-  std::string compress;
-  std::vector<std::string> when;
-  std::vector<std::string> data_sources;
-  std::vector<std::string> pids;
-  std::vector<std::string> names;
-};
-
-program::Command RecordCommand(RecordArguments* arguments) {
-  return {
-      "pztrace record",
-      "-o FILE [options] [-- COMMAND [ARGUMENT...]]",
-      R"(Runs a tracing service until the command ends, the time is up, or an interrupt
-arrives. The command, and the programs that it starts, find the service by
-PERFETTO_PRODUCER_SOCK_NAME in their environment. Without a command, all
-programs of this user that run, or begin to run, connect by themselves; `pztrace
-list` prints them. Elsewhere, as in a container, set the variable that is
-printed.
-)",
-      {{"-o, --output FILE",
-        "where the trace goes; - is the standard output, and the command's "
-        "output goes to the standard error then",
-        &arguments->record.output},
-       {"--duration TIME", "stop after this time, as in 10, 1.5s or 200ms",
-        &arguments->duration},
-       {"--size SIZE",
-        "of the buffer in memory, as in 64M (the default) or 500k. Its content "
-        "goes to the file four times per second; if programs fill it faster, "
-        "the oldest packets are lost",
-        &arguments->size},
-       {"--ring LIMIT",
-        "keep the packets of the last time, such as 10s, or as many as fit "
-        "into "
-        "this size, such as 64M, and write them at the end; a time needs a "
-        "large enough --size",
-        &arguments->ring},
-       {"--rotate LIMIT",
-        "go on in another file after this size or time, as in 100M or 60s; "
-        "each "
-        "is a trace of its own, with the time in its name",
-        &arguments->rotate},
-       {"--on-trigger NAME",
-        "keep the packets of the last time, and write them to a file, with the "
-        "time in its name, when a program or `pztrace trigger` activates this "
-        "trigger; FILE gets those of the end; repeatable",
-        &arguments->on_triggers},
-       {"--when RULE",
-        "the same, when it records what RULE names: 'slice NAME > TIME', 'task "
-        "NAME > TIME', 'counter NAME > NUMBER' or 'category NAME', in which "
-        "'*' stands for any text; repeatable",
-        &arguments->when},
-       {"--flight-recorder FOLDER",
-        "have programs keep their last packets in files in this folder, which "
-        "survive them and the recorder; `pztrace recover` makes a trace of "
-        "them",
-        &arguments->record.flight_folder},
-       {"--before TIME",
-        "with --on-trigger or --when, how long before it (default: 10s)",
-        &arguments->before},
-       {"--after TIME",
-        "with --on-trigger or --when, how long after it (default: 0)",
-        &arguments->after},
-       {"--keep NUMBER",
-        "with --rotate, --on-trigger or --when, of finished files, delete all "
-        "but the last ones; with --flight-recorder, the number of programs "
-        "that share --size, those that run and the last that have ended "
-        "(default: 8)",
-        &arguments->record.rotation.keep},
-       {"--compress CODEC",
-        "compress the packets, with deflate, which all of Perfetto's tools "
-        "read, or with zstd, which those of v58 and later do",
-        &arguments->compress},
-       {"--pid PID",
-        "record this process, and those that --name selects; repeatable",
-        &arguments->pids},
-       {"--name PATTERN",
-        "record programs of this name, in which '*' stands for any text; "
-        "repeatable",
-        &arguments->names},
-       {"--data-source NAME",
-        "what to record (default: track_event); repeatable",
-        &arguments->data_sources},
-       {"--categories LIST",
-        "of events to record, as in app,net.*,-net.dns; '-' stands in front of "
-        "those that are not wanted (default: all but slow and debug ones)",
-        &arguments->record.categories},
-       {"--config FILE",
-        "a TraceConfig of Perfetto, as text or serialized, in place of "
-        "--data-source; --duration, --size and --compress replace what it "
-        "says",
-        &arguments->config_file},
-       {"--drop-strings PATTERN",
-        "leave no text with this in it in the trace: drop such texts, and what "
-        "the program does not know; '*' stands for any text between; "
-        "repeatable",
-        &arguments->record.strings.dropped},
-       {"--hash-strings PATTERN",
-        "the same, but equal texts have the same hash in their place; "
-        "repeatable",
-        &arguments->record.strings.hashed},
-       {"--socket PATH",
-        "where producers connect; @NAME is an abstract socket (default: where "
-        "all programs of this user look, or one for the command alone)",
-        &arguments->record.socket},
-       {"--fail-on-loss",
-        "exit with 1 if any packet is lost, except for those that a ring has "
-        "overwritten",
-        &arguments->record.fails_on_loss}},
-      R"(The exit code is 0 if the trace is written, 1 if the file took no more, if a
-producer could not be recorded, or if the command failed, 2 for wrong usage.
-Lost packets are counted in the last line. A trace without packets is complete;
-a message says that no program had the data source.
-)",
-      &arguments->record.command};
-}
-
-// The limits of the command line that replace those of the configuration; 0 for
-// none.
-struct RecordLimits {
-  uint32_t duration_ms = 0;
-  size_t size_bytes = 0;
-  // True to write nothing before the end, and then the packets of this time.
-  bool is_ring = false;
-  uint32_t ring_ms = 0;
-  // True if programs keep their packets themselves.
-  bool is_flight = false;
-  std::vector<int32_t> pids;
-};
-
-// Parses what a trigger or rule needs. Returns the problem, or an empty text.
-std::string ParseTrigger(const RecordArguments& arguments,
-                         RecordLimits* limits,
-                         WatchedRules* watched) {
-  if (arguments.on_triggers.empty() && arguments.when.empty()) {
-    return !arguments.before.empty() || !arguments.after.empty()
-               ? "--before and --after are of no use without --on-trigger or "
-                 "--when"
-               : "";
-  }
-  const std::string option =
-      arguments.on_triggers.empty() ? "--when" : "--on-trigger";
-  if (!arguments.config_file.empty())
-    return "--config replaces " + option + "; give one";
-  if (!arguments.ring.empty() || !arguments.rotate.empty())
-    return option + " keeps what --before says; give no --ring or --rotate";
-  if (arguments.record.output == "-")
-    return option + " needs a file, not -o -";
-  std::string problem;
-  for (const std::string& text : arguments.when) {
-    problem = ParseRecordingRule(text, &watched->rules.emplace_back());
-    if (!problem.empty())
-      return problem;
-  }
-  watched->trigger = arguments.on_triggers.empty() ? watched->rules[0].text
-                                                   : arguments.on_triggers[0];
-  watched->before_ms = kDefaultBeforeMs;
-  if (!arguments.before.empty()) {
-    problem =
-        ParseMilliseconds("--before", arguments.before, &watched->before_ms);
-  }
-  if (!arguments.after.empty() && problem.empty())
-    problem = ParseMilliseconds("--after", arguments.after, &watched->after_ms);
-  limits->is_ring = true;
-  limits->ring_ms =
-      watched->before_ms + std::min(watched->after_ms, ~watched->before_ms);
-  return problem;
-}
-
-// Parses the flight recorder, after the sizes. Returns the problem.
-std::string ParseFlightRecorder(RecordArguments* arguments,
-                                RecordLimits* limits) {
-  RecordOptions& record = arguments->record;
-  const char* const no_use = !record.output.empty()            ? "-o"
-                             : !arguments->ring.empty()        ? "--ring"
-                             : !arguments->rotate.empty()      ? "--rotate"
-                             : !arguments->on_triggers.empty() ? "--on-trigger"
-                             : !arguments->when.empty()        ? "--when"
-                             : !arguments->compress.empty()    ? "--compress"
-                             : !arguments->config_file.empty() ? "--config"
-                             : !record.strings.are_empty()
-                                 ? "--drop-strings or --hash-strings"
-                             : record.fails_on_loss ? "--fail-on-loss"
-                                                    : nullptr;
-  if (no_use != nullptr) {
-    return std::string(
-               "--flight-recorder writes no trace, but `pztrace "
-               "recover` does; give no ") +
-           no_use;
-  }
-  record.flight_bytes =
-      limits->size_bytes != 0 ? limits->size_bytes : kDefaultBufferSize;
-  limits->size_bytes = kFlightBufferSize;
-  limits->is_flight = true;
-  record.flight_programs = std::exchange(record.rotation.keep, 0);
-  if (record.flight_programs == 0)
-    record.flight_programs = kDefaultFlightPrograms;
-  if (record.flight_bytes / record.flight_programs <
-      protozero::FlightFolder::kMinFileSize) {
-    return "--size has less than 64k for each of " +
-           program::CountOf(record.flight_programs, "program");
-  }
-  return "";
-}
-
-// Parses what Parse() has left as text: times, sizes and processes. Returns an
-// empty string, or the problem with one of them, or with options that do not go
-// together.
-std::string ParseLimits(RecordArguments* arguments, RecordLimits* limits) {
-  RecordOptions& record = arguments->record;
-  if (record.output.empty() && record.flight_folder.empty())
-    return "-o FILE is missing";
-  if (!arguments->config_file.empty() && !arguments->data_sources.empty())
-    return "--config replaces --data-source; give one";
-  if (!arguments->config_file.empty() && !record.categories.empty())
-    return "--config replaces --categories; give one";
-  if (!arguments->config_file.empty() && !arguments->ring.empty())
-    return "--config replaces --ring; give one";
-  if (!arguments->compress.empty() && FindCodec(arguments->compress) == nullptr)
-    return "--compress takes deflate or zstd";
-  std::string problem;
-  if (!arguments->duration.empty()) {
-    problem = ParseMilliseconds("--duration", arguments->duration,
-                                &limits->duration_ms);
-  }
-  if (!arguments->size.empty() && problem.empty())
-    problem = ParseSize("--size", arguments->size, &limits->size_bytes);
-  if (!arguments->ring.empty() && problem.empty()) {
-    limits->is_ring = true;
-    size_t size_bytes = 0;
-    problem = ParseSizeOrMilliseconds("--ring", arguments->ring, &size_bytes,
-                                      &limits->ring_ms);
-    if (size_bytes != 0 && !arguments->size.empty())
-      return "--ring has a size; give no --size";
-    if (size_bytes != 0)
-      limits->size_bytes = size_bytes;
-  }
-  if (problem.empty())
-    problem = ParseTrigger(*arguments, limits, &record.watched);
-  if (!arguments->rotate.empty() && problem.empty()) {
-    problem =
-        ParseSizeOrMilliseconds("--rotate", arguments->rotate,
-                                &record.rotation.bytes, &record.rotation.ms);
-  }
-  if (!record.flight_folder.empty() && problem.empty())
-    problem = ParseFlightRecorder(arguments, limits);
-  if (!problem.empty())
-    return problem;
-  for (const std::string& text : arguments->pids) {
-    const char* const end = text.data() + text.size();
-    int32_t pid = 0;
-    const std::from_chars_result result =
-        std::from_chars(text.data(), end, pid);
-    if (result.ec != std::errc() || result.ptr != end || pid <= 0)
-      return "--pid takes the number of a process";
-    limits->pids.push_back(pid);
-  }
-  if (!limits->pids.empty() && !record.command.empty())
-    return "--pid is for programs that run already; give --name or no command";
-  if (record.rotation.keep != 0 && !record.rotation.is_on() &&
-      record.watched.trigger.empty()) {
-    return "--keep is of no use without --rotate, --on-trigger or --when";
-  }
-  if (record.rotation.is_on() && !arguments->ring.empty())
-    return "--ring writes one file at the end, --rotate many; give one";
-  if (record.rotation.is_on() && record.output == "-")
-    return "--rotate needs a file, not -o -";
-  return "";
-}
-
 // Sets what the command line asks for, or else the configuration. Returns
 // false, and has printed why, if this build cannot do what the command line
 // wants.
@@ -433,6 +144,18 @@ void Select(const std::vector<int32_t>& pids,
   }
 }
 
+// Adds the triggers that ask for a file, if there are any.
+void AddTriggers(const WatchedRules& watched,
+                 const std::vector<std::string>& on_triggers,
+                 protozero::TraceConfig* config) {
+  if (watched.trigger.empty())
+    return;
+  config->trigger_mode = protozero::TraceConfig::TriggerMode::kClone;
+  config->triggers.push_back({watched.trigger, watched.after_ms});
+  for (size_t i = 1; i < on_triggers.size(); ++i)
+    config->triggers.push_back({on_triggers[i], watched.after_ms});
+}
+
 }  // namespace
 
 int RecordMain(int argc, char** argv) {
@@ -460,14 +183,7 @@ int RecordMain(int argc, char** argv) {
     return kFailure;
   const WatchedRules& watched = record.watched;
   ApplyLimits(limits, !watched.rules.empty(), &record.config);
-  if (!watched.trigger.empty()) {
-    record.config.trigger_mode = protozero::TraceConfig::TriggerMode::kClone;
-    record.config.triggers.push_back({watched.trigger, watched.after_ms});
-    for (size_t i = 1; i < arguments.on_triggers.size(); ++i) {
-      record.config.triggers.push_back(
-          {arguments.on_triggers[i], watched.after_ms});
-    }
-  }
+  AddTriggers(watched, arguments.on_triggers, &record.config);
   Select(limits.pids, arguments.names, &record.config);
   return Record(record) ? kSuccess : kFailure;
 }
