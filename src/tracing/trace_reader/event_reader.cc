@@ -272,7 +272,7 @@ uint64_t EventReader::Read(ConstBytes bytes,
       break;
     default:
       if (fields.has_legacy_event)
-        ReadLegacyEvent(fields.legacy_event, event, this);
+        ReadLegacyEvent(fields.legacy_event, event, parts_, this);
       else
         AddUnread("events of an unknown type");
       break;

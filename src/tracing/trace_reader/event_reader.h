@@ -14,6 +14,7 @@
 #include "src/tracing/trace_reader/clock_table.h"
 #include "src/tracing/trace_reader/details_pool.h"
 #include "src/tracing/trace_reader/event_order.h"
+#include "src/tracing/trace_reader/read_event.h"
 #include "src/tracing/trace_reader/sequence_state.h"
 #include "src/tracing/trace_reader/text_table.h"
 #include "src/tracing/trace_reader/track_table.h"
@@ -24,37 +25,11 @@ namespace protozero {
 PROTOZERO_ABI_BEGIN
 namespace internal {
 
-// The fields that all kinds of events have.
-struct ReadEvent {
-  ConstBytes bytes;  // A TrackEvent.
-  SequenceState* sequence = nullptr;
-  uint64_t time_ns = 0;
-  TrackIndex track = 0;
-  TextId text = 0;
-  bool has_text = false;
-  bool has_flows = false;
-  bool has_args = false;
-  bool has_other_args = false;  // True for more than debug annotations.
-  // A flow besides those of the fields of |bytes|.
-  std::optional<uint64_t> flow = {};
-  bool ends_flow = false;
-};
-
 // Makes events of TrackEvent messages: parts of slices for the EventOrder,
 // instants and counter values for the user.
-class EventReader {
+class EventReader final : private ReadEventSink {
  public:
-  // The parts of the reader that this class uses.
-  struct Parts {
-    const TraceReader::Callbacks& callbacks;
-    TextTable& texts;
-    TrackTable& tracks;
-    ClockTable& clocks;
-    DetailsPool& details;
-    EventOrder& order;
-  };
-
-  explicit EventReader(const Parts& parts) : parts_(parts) {}
+  explicit EventReader(const EventParts& parts) : parts_(parts) {}
 
   // Reads a TrackEvent. |time_ns| is the time of its packet, which is not the
   // event's in older traces; SequenceState sets |is_related|. |ended_duration|
@@ -67,20 +42,8 @@ class EventReader {
   // Says that packets of the sequence are missing: its slices may have ended.
   void AddLoss(SequenceState* sequence);
 
-  // Add an event of each kind.
-  void AddBegin(const ReadEvent& event);
-  void AddEnd(const ReadEvent& event, std::optional<uint32_t> duration = {});
-  void AddComplete(const ReadEvent& event, uint64_t duration_ns);
-  void AddState(const ReadEvent& event);
-  // Add flows and arguments to the open slice, or to the next one.
-  void AddToOpenSlice(const ReadEvent& event);
-  void AddToNextSlice(const ReadEvent& event);
-  void AddInstant(const ReadEvent& event);
-  void AddCounter(const ReadEvent& event, double value);
   // Counts something that the reader does not read, for the user.
-  void AddUnread(const std::string& what) { ++unread_[what]; }
-
-  const Parts& parts() const { return parts_; }
+  void AddUnread(const std::string& what) override { ++unread_[what]; }
 
   // Return the times of the earliest and the latest event.
   uint64_t first_ns() const { return first_ns_; }
@@ -93,6 +56,17 @@ class EventReader {
  private:
   struct Fields;
 
+  // ReadEventSink:
+  void AddBegin(const ReadEvent& event) override;
+  void AddEnd(const ReadEvent& event,
+              std::optional<uint32_t> duration) override;
+  void AddComplete(const ReadEvent& event, uint64_t duration_ns) override;
+  void AddToOpenSlice(const ReadEvent& event) override;
+  void AddToNextSlice(const ReadEvent& event) override;
+  void AddInstant(const ReadEvent& event) override;
+  void AddCounter(const ReadEvent& event, double value) override;
+
+  void AddState(const ReadEvent& event);
   static Fields ReadFields(ConstBytes event);
   TextId TextOf(const Fields& fields,
                 ConstBytes event,
@@ -108,7 +82,7 @@ class EventReader {
            uint32_t text_or_duration,
            DetailsId details);
 
-  const Parts parts_;
+  const EventParts parts_;
   EventDetails scratch_;
   uint64_t first_ns_ = UINT64_MAX;
   uint64_t last_ns_ = 0;

@@ -36,13 +36,17 @@ uint64_t KeyOf(MadeTrack kind, std::string_view text, uint64_t id = 0) {
 // Reads an event, by the phases of the JSON format.
 class LegacyReader {
  public:
-  LegacyReader(ConstBytes bytes, const ReadEvent& event, EventReader* reader)
+  LegacyReader(ConstBytes bytes,
+               const ReadEvent& event,
+               const EventParts& parts,
+               ReadEventSink* sink)
       : legacy_(bytes),
         fields_(event.bytes),
         event_(event),
-        reader_(reader),
-        texts_(reader->parts().texts),
-        tracks_(reader->parts().tracks) {}
+        sink_(sink),
+        reads_counters_(parts.callbacks.on_counter != nullptr),
+        texts_(parts.texts),
+        tracks_(parts.tracks) {}
 
   void Read() {
     if (legacy_.has_name_iid() && !fields_.has_name() &&
@@ -64,11 +68,11 @@ class LegacyReader {
   void ReadPhase() {
     switch (legacy_.phase()) {
       case 'B':
-        return reader_->AddBegin(event_);
+        return sink_->AddBegin(event_);
       case 'E':
-        return reader_->AddEnd(event_);
+        return sink_->AddEnd(event_, std::nullopt);
       case 'X':
-        return reader_->AddComplete(event_, DurationNs());
+        return sink_->AddComplete(event_, DurationNs());
       case 'I':
       case 'i':
       case 'R':
@@ -76,29 +80,29 @@ class LegacyReader {
       case 'b':
       case 'S':
         SetAsyncTrack();
-        return reader_->AddBegin(event_);
+        return sink_->AddBegin(event_);
       case 'e':
       case 'F':
         SetAsyncTrack();
-        return reader_->AddEnd(event_);
+        return sink_->AddEnd(event_, std::nullopt);
       case 'n':
       case 'T':
       case 'p':
         SetAsyncTrack();
-        return reader_->AddInstant(event_);
+        return sink_->AddInstant(event_);
       case 's':
       case 't':
       case 'f':
         SetFlow(Id().value_or(legacy_.bind_id()), legacy_.phase() == 'f');
         if (legacy_.phase() == 'f' && !legacy_.bind_to_enclosing())
-          return reader_->AddToNextSlice(event_);
-        return reader_->AddToOpenSlice(event_);
+          return sink_->AddToNextSlice(event_);
+        return sink_->AddToOpenSlice(event_);
       case 'C':
         return AddCounters();
       case 'M':
         return AddName();
       default:
-        return reader_->AddUnread(UnknownPhase());
+        return sink_->AddUnread(UnknownPhase());
     }
   }
 
@@ -181,7 +185,7 @@ class LegacyReader {
       default:
         break;
     }
-    reader_->AddInstant(event_);
+    sink_->AddInstant(event_);
   }
 
   std::string_view NameOf(const DebugAnnotation::Decoder& annotation) const {
@@ -196,7 +200,7 @@ class LegacyReader {
 
   // Adds values. Each argument is a counter.
   void AddCounters() {
-    if (!reader_->parts().callbacks.on_counter)
+    if (!reads_counters_)
       return;
     const uint64_t process = ProcessTrack();
     for (const auto bytes : fields_.debug_annotations()) {
@@ -215,7 +219,7 @@ class LegacyReader {
       name += NameOf(annotation);
       ReadEvent counter = event_;
       counter.track = CounterTrack(name, process);
-      reader_->AddCounter(counter, value);
+      sink_->AddCounter(counter, value);
     }
   }
 
@@ -241,13 +245,14 @@ class LegacyReader {
     else if (kind == "process_name")
       tracks_.AddProcess(info.pid, name);
     else
-      reader_->AddUnread("events of the phase 'M'");
+      sink_->AddUnread("events of the phase 'M'");
   }
 
   const Legacy::Decoder legacy_;
   const TrackEvent::Decoder fields_;
   ReadEvent event_;
-  EventReader* const reader_;
+  ReadEventSink* const sink_;
+  const bool reads_counters_;
   TextTable& texts_;
   TrackTable& tracks_;
 };
@@ -256,8 +261,9 @@ class LegacyReader {
 
 void ReadLegacyEvent(ConstBytes legacy_event,
                      const ReadEvent& event,
-                     EventReader* reader) {
-  LegacyReader(legacy_event, event, reader).Read();
+                     const EventParts& parts,
+                     ReadEventSink* sink) {
+  LegacyReader(legacy_event, event, parts, sink).Read();
 }
 
 }  // namespace internal

@@ -4,7 +4,7 @@
 #define SRC_TRACING_TRACE_READER_LEGACY_EVENT_H_
 
 #include "protozero/const_bytes.h"
-#include "src/tracing/trace_reader/event_reader.h"
+#include "src/tracing/trace_reader/read_event.h"
 
 #include "protozero/internal/macros.h"
 
@@ -12,11 +12,12 @@ namespace protozero {
 PROTOZERO_ABI_BEGIN
 namespace internal {
 
-// Reads a TrackEvent.LegacyEvent, and adds its content by |reader|. |event| is
-// the TrackEvent that it is a part of.
+// Reads a TrackEvent.LegacyEvent, and gives |sink| what it says. |event| is the
+// TrackEvent that it is a part of.
 void ReadLegacyEvent(ConstBytes legacy_event,
                      const ReadEvent& event,
-                     EventReader* reader);
+                     const EventParts& parts,
+                     ReadEventSink* sink);
 
 }  // namespace internal
 PROTOZERO_ABI_END
