@@ -172,7 +172,9 @@ namespace {
 // follow it without a gap and have its tag. Returns the end of that. Elements
 // of a repeated field mostly follow each other, and only the last one counts.
 // Out of line, so that the loop that reads fields keeps its variables in
-// registers.
+// registers. Only the last field becomes a Field: a loop with
+// ParseShortBytesField(), which makes each of them one, takes 9 % more
+// instructions in the row Read_Repeated.
 PROTOZERO_NOINLINE const uint8_t* SkipToLast(const uint8_t* next,
                                              const uint8_t* end,
                                              Field* field) {
