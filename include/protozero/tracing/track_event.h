@@ -10,9 +10,9 @@
 
 #include "protozero/const_bytes.h"
 #include "protozero/tracing/data_source.h"
-#include "protozero/tracing/internal/track_event_writer.h"  // IWYU pragma: export
-#include "protozero/tracing/trace.h"             // IWYU pragma: export
-#include "protozero/tracing/track_event_args.h"  // IWYU pragma: export
+#include "protozero/tracing/internal/track_event_emit.h"  // IWYU pragma: export
+#include "protozero/tracing/trace.h"                      // IWYU pragma: export
+#include "protozero/tracing/track_event_args.h"           // IWYU pragma: export
 
 #include "protozero/internal/macros.h"
 

@@ -16,6 +16,7 @@
 #include "protozero/append_fields.h"
 #include "protozero/constant_message.h"
 #include "protozero/tracing/internal/trace_sequence.h"
+#include "protozero/tracing/internal/track_event_values.h"
 #include "protozero/tracing/trace.h"
 #include "protozero/tracing/track_event_args.h"
 
@@ -28,52 +29,6 @@ namespace protozero {
 PROTOZERO_ABI_BEGIN
 
 namespace internal PROTOZERO_HIDDEN {
-
-// ---- Arguments in the form that the function that writes the event takes.
-// They have few kinds, so that call sites share that function.
-
-template <typename T>
-using Bare = std::remove_cv_t<std::remove_reference_t<T>>;
-// A value whose key is a literal, and one whose key is not.
-template <typename T>
-struct NamedValue {
-  const char* key;
-  T value;
-};
-template <typename T>
-struct DynamicallyNamedValue {
-  std::string_view key;
-  T value;
-};
-struct PointerValue {
-  uint64_t address;
-};
-// A string whose length is found where the event is written, which needs less
-// code than at each call site.
-struct StringPointer {
-  const char* text;
-  std::string_view view() const { return text != nullptr ? text : "NULL"; }
-};
-// A value that has a function of its own to write it: a range, or a function of
-// users.
-template <typename T>
-struct ComplexValue {
-  const T* value;
-};
-template <typename F>
-struct EventFunction {
-  F* function;
-};
-struct TrackArg {
-  const Track* track;
-};
-
-// Writes a value in its passed form.
-template <typename T>
-void WritePassedValue(trace::DebugAnnotation* annotation, const T& value);
-template <typename T>
-void WritePassedValue(trace::DebugAnnotation* annotation,
-                      const ComplexValue<T>& value);
 
 // The texts of an event that its site does not have.
 struct NoTexts {
@@ -108,29 +63,6 @@ inline constexpr auto kNeedsState = MakeConstantMessage<trace::TracePacket>([] {
   return FieldList(trace::TracePacket::kSequenceFlags(
       trace::TracePacket::SEQ_NEEDS_INCREMENTAL_STATE));
 });
-
-using Annotation = trace::DebugAnnotation;
-inline auto AnnotationOf(bool value) {
-  return Annotation::kBoolValue(value);
-}
-inline auto AnnotationOf(int64_t value) {
-  return Annotation::kIntValue(value);
-}
-inline auto AnnotationOf(uint64_t value) {
-  return Annotation::kUintValue(value);
-}
-inline auto AnnotationOf(double value) {
-  return Annotation::kDoubleValue(value);
-}
-inline auto AnnotationOf(std::string_view value) {
-  return Annotation::kStringValue(value);
-}
-inline auto AnnotationOf(StringPointer value) {
-  return Annotation::kStringValue(value.view());
-}
-inline auto AnnotationOf(PointerValue value) {
-  return Annotation::kPointerValue(value.address);
-}
 
 // The properties of the event that is being written.
 struct EventInProgress {
@@ -511,7 +443,5 @@ PROTOZERO_NOINLINE void EmitCounter(TraceSite* site,
 }  // namespace internal PROTOZERO_HIDDEN
 PROTOZERO_ABI_END
 }  // namespace protozero
-
-#include "protozero/tracing/internal/track_event_values.h"  // IWYU pragma: export
 
 #endif  // INCLUDE_PROTOZERO_TRACING_INTERNAL_TRACK_EVENT_WRITER_H_
