@@ -189,6 +189,28 @@ class RoomsTest(InTree):
     self.assert_error(check_headers.check_rooms, 'attic is not in ROOMS')
 
 
+class CirclesTest(InTree):
+
+  def test_nothing_to_find(self):
+    self.write('src/tracing/a.h', '')
+    self.write('src/tracing/a.cc', '#include "src/tracing/a.h"\n'
+                                   '#include "src/tracing/b.h"\n')
+    self.write('src/tracing/b.h', '#include "src/tracing/c.h"\n')
+    self.write('src/tracing/c.h', '')
+    self.assertEqual(check_headers.check_circles(self.files()), [])
+
+  def test_circle_by_way_of_a_source(self):
+    self.write('src/pztrace/top.cc', '#include "src/tracing/a.h"\n')
+    self.write('src/tracing/a.cc', '#include "src/tracing/b.h"\n')
+    self.write('src/tracing/b.h', '#include "protozero/tracing/c.h"\n')
+    self.write('include/protozero/tracing/c.h', '#include "src/tracing/a.h"\n'
+                                                '#include "src/tracing/d.h"\n')
+    self.write('src/tracing/d.h', '')
+    self.assert_error(
+        check_headers.check_circles, 'in a circle: include/protozero/tracing/c '
+        'src/tracing/a src/tracing/b')
+
+
 class UsersTest(InTree):
 
   def test_nothing_to_find(self):
