@@ -1,6 +1,5 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#include "src/tracing/trace_reader/task_sequence.h"
 #include "src/tracing/trace_reader/task_step_reader.h"
 
 #include <stddef.h>
