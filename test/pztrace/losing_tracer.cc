@@ -12,7 +12,7 @@
 //   losing_tracer short          trace events at once, and end
 //   losing_tracer unannounced    is killed while the service has not read
 //                                anything of most of its writers
-//   losing_tracer threads N      N threads, one by one, write a packet each
+//   losing_tracer threads N      N writers, one by one, write a packet each
 //   losing_tracer packets N      N packets of a thread that waits for memory
 //   losing_tracer exit | kill    the process ends between two packets
 //   losing_tracer packet         the process ends in a packet
@@ -29,6 +29,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <vector>
 
 #include "protozero/tracing/producer.h"
 #include "protozero/tracing/trace.h"
@@ -127,9 +128,13 @@ int Main(int argc, char** argv) {
   const pid_t service = getppid();
 
   if (mode == "threads") {
+    // The writers stay, like those of threads that have not ended.
+    std::vector<std::unique_ptr<DataSourceWriters>> all;
     for (uint64_t i = strtoull(argc > 2 ? argv[2] : "1", nullptr, 10); i > 0;
          --i) {
-      WriteInThread(source, 1);
+      all.push_back(std::make_unique<DataSourceWriters>(source));
+      Write(all.back().get(), 1);
+      g_lost += all.back()->packets_lost();
     }
     Report(g_lost);
   } else if (mode == "again") {

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -29,7 +30,8 @@ namespace protozero::test {
 inline constexpr char kGoodSourceName[] = "good";
 inline constexpr uint32_t kMaxSimulatedPacketSize = 6000;
 
-// The packets of one writer, as its thread knows them.
+// The packets of one writer, as its threads know them: one after the other, if
+// threads end.
 struct Stream {
   const SimulatedSystem::Process* process = nullptr;
   TracingSessionID session = 0;
@@ -149,7 +151,18 @@ class Program {
   }
 
   void AddStream(TraceContext* context) {
-    const uint32_t number = static_cast<uint32_t>(streams_->size());
+    uint32_t number = static_cast<uint32_t>(streams_->size());
+    const WriterID writer_id = context->writer().writer_id();
+    if (writer_id != 0) {
+      number =
+          stream_of_writer_
+              .emplace(std::pair(context->instance().id(), writer_id), number)
+              .first->second;
+    }
+    if (number != streams_->size()) {
+      context->set_state(std::make_unique<StreamNumber>(number));
+      return system_->Note("another thread goes on with stream %u", number);
+    }
     streams_->push_back(std::make_unique<Stream>());
     Stream* const stream = streams_->back().get();
     stream->process = process_;
@@ -165,6 +178,8 @@ class Program {
   const std::shared_ptr<DataSource> source_;
   internal::ProducerShared shared_;
   internal::ProducerLoop loop_;
+  std::map<std::pair<DataSourceInstanceID, WriterID>, uint32_t>
+      stream_of_writer_;
   uint32_t num_threads_ = 0;
   bool is_stopping_ = false;
 };

@@ -52,7 +52,7 @@ class SnapshotTest(PztraceTest):
     self.write(process, 50)
     error = self.take()
     self.assertRegex(error, r'^%s: \d+ bytes, \d+ packets, \d+ of them of '
-                     r'2 writers in 1 producer, nothing lost\n$' % self.snapshot)
+                     r'1 writer in 1 producer, nothing lost\n$' % self.snapshot)
     first = self.slices(self.snapshot)
     self.assertEqual(len([name for name, _ in first if name == 'of app']), 52)
     packets = self.decode(self.snapshot)
