@@ -98,7 +98,7 @@ class FlightRecorderTest(PztraceTest):
     lines = {}
     for packet in self.decode():
       for event in packet.all('track_event'):
-        lines.setdefault(packet.int('trusted_pid'), set()).add(event.get('name')[:-2])
+        lines.setdefault(packet.int('trusted_pid'), set()).add(event.get('name').rstrip('\n'))
     return lines
 
   def last(self):
