@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <map>
+#include <string_view>
+#include <type_traits>
 #include <utility>
 #include <variant>
 
@@ -20,13 +22,14 @@ namespace {
 using protozero::proto_utils::ProtoSchemaToWireType;
 using protozero::proto_utils::ProtoWireType;
 
+using Container = program::ValueSink::Container;
 using Indices = std::vector<uint32_t>;
 
 bool IsMap(const FieldType& type) {
   return type.is_repeated && type.message && type.message->is_map_entry;
 }
 
-// The bytes of names that JSON may have, in proportion to the fields: an
+// The bytes of names that may be given, in proportion to the fields: an
 // element of a packed enum takes one byte, and its name up to Schema::kMaxName.
 // Beyond, there are numbers.
 class NameBudget {
@@ -49,61 +52,62 @@ class NameBudget {
   size_t left_ = kMinBytes;
 };
 
-void AppendNumberJson(const FieldType& type,
-                      uint64_t bits,
-                      NameBudget* names,
-                      std::string* json) {
+void AddNumber(const FieldType& type,
+               uint64_t bits,
+               NameBudget* names,
+               program::ValueSink* sink) {
   if (type.enum_type) {
     const std::string* const name =
         type.enum_type->FindName(static_cast<int32_t>(bits));
-    if (name != nullptr && names->Take(*name)) {
-      program::AppendJsonString(*name, json);
-      return;
-    }
+    if (name != nullptr && names->Take(*name))
+      return sink->Add(std::string_view(*name));
   }
-  const Number number = NumberOf(type.type, bits);
-  double floating = 0;
-  if (const auto* value = std::get_if<double>(&number))
-    floating = *value;
-  if (const auto* value = std::get_if<float>(&number))
-    floating = static_cast<double>(*value);
-  if (isfinite(floating))
-    AppendNumber(number, json);
-  else
-    program::AppendJsonString(program::NonFiniteName(floating), json);
+  std::visit(
+      [sink](auto value) {
+        if constexpr (!std::is_same_v<decltype(value), float>) {
+          sink->Add(value);
+        } else if (isfinite(value)) {
+          // A double of the same value would have more digits.
+          std::string digits;
+          program::AppendFloat(value, &digits);
+          sink->Add(program::Decimal{digits});
+        } else {
+          sink->Add(static_cast<double>(value));
+        }
+      },
+      NumberOf(type.type, bits));
 }
 
-// Appends the value of |field|, or the default if it is invalid.
-void AppendScalarJson(const FieldType& type,
-                      protozero::Field field,
-                      NameBudget* names,
-                      std::string* json) {
-  if (type.type == SchemaType::kString) {
-    program::AppendJsonString(field.as_bytes().ToStdStringView(), json);
-  } else if (type.type == SchemaType::kBytes) {
-    *json += '"';
-    program::AppendBase64(field.as_bytes().ToStdStringView(), json);
-    *json += '"';
-  } else {
-    AppendNumberJson(type, field.as_uint64(), names, json);
-  }
+// Adds the value of |field|, or the default if it is invalid.
+void AddScalar(const FieldType& type,
+               protozero::Field field,
+               NameBudget* names,
+               program::ValueSink* sink) {
+  const std::string_view bytes = field.as_bytes().ToStdStringView();
+  if (type.type == SchemaType::kString)
+    return sink->Add(bytes);
+  if (type.type != SchemaType::kBytes)
+    return AddNumber(type, field.as_uint64(), names, sink);
+  std::string base64;
+  program::AppendBase64(bytes, &base64);
+  sink->Add(std::string_view(base64));
 }
 
-class JsonWriter {
+class ItemValues {
  public:
-  JsonWriter(const std::vector<Item>& all, std::string* json)
-      : all_(all), json_(json) {}
+  ItemValues(const std::vector<Item>& all, program::ValueSink* sink)
+      : all_(all), sink_(sink) {}
 
-  void AppendOnly(const FieldType& type, const Indices& parts) {
+  void AddOnly(const FieldType& type, const Indices& parts) {
     AddSources(parts);
-    AppendField(type, parts);
+    AddField(type, parts);
   }
 
-  void AppendAll() {
+  void AddAll() {
     Indices fields;
-    AddFields(0, static_cast<uint32_t>(all_.size()), &fields);
+    CollectFields(0, static_cast<uint32_t>(all_.size()), &fields);
     AddSources(fields);
-    AppendFields(Sorted(fields));
+    AddFields(Sorted(fields));
   }
 
  private:
@@ -112,57 +116,79 @@ class JsonWriter {
       names_.AddSource(all_[field]);
   }
 
-  void AppendField(const FieldType& type, const Indices& parts) {
+  void AddField(const FieldType& type, const Indices& parts) {
     if (IsMap(type))
-      AppendMap(*type.message, parts);
+      AddMap(*type.message, parts);
     else if (type.is_repeated)
-      AppendArray(type, parts);
+      AddArray(type, parts);
     else
-      AppendSingular(type, parts);
+      AddSingular(type, parts);
   }
 
-  void AppendSingular(const FieldType& type, const Indices& parts) {
+  // Adds a value. A message may have several |parts|.
+  void AddSingular(const FieldType& type, const Indices& parts) {
     if (type.is_message())
-      AppendMessage(parts);
+      AddFields(FieldsOf(parts));
     else
-      AppendScalarJson(
-          type, parts.empty() ? protozero::Field() : all_[parts.back()].field,
-          &names_, json_);
+      AddScalar(type,
+                parts.empty() ? protozero::Field() : all_[parts.back()].field,
+                &names_, sink_);
   }
 
-  void AppendArray(const FieldType& type, const Indices& parts) {
-    *json_ += '[';
-    bool is_first = true;
-    const auto separate = [&] {
-      *json_ += is_first ? "" : ",";
-      is_first = false;
-    };
+  // Calls |add| for each element of a packed field.
+  template <typename Function>
+  void ForEachPacked(const FieldType& type, uint32_t part, Function add) const {
+    Node node;
+    node.field = all_[part].field;
+    node.element = ProtoSchemaToWireType(type.type);
+    ForEachElement(node, [&](uint64_t bits, uint64_t, size_t) {
+      if (type.HasValue(static_cast<int32_t>(bits)))
+        add(bits);
+    });
+  }
+
+  // Returns false if there are only packed fields without elements.
+  bool HasElements(const FieldType& type, const Indices& parts) const {
+    if (!type.is_repeated || IsMap(type))
+      return true;
+    bool has_elements = false;
+    for (const uint32_t part : parts) {
+      if (all_[part].shape != Shape::kPacked)
+        return true;
+      ForEachPacked(type, part, [&](uint64_t) { has_elements = true; });
+    }
+    return has_elements;
+  }
+
+  void AddArray(const FieldType& type, const Indices& parts) {
+    sink_->Begin(Container::kArray);
     for (const uint32_t part : parts) {
       if (all_[part].shape != Shape::kPacked) {
-        separate();
-        AppendSingular(type, {part});
+        AddSingular(type, {part});
         continue;
       }
-      Node node;
-      node.field = all_[part].field;
-      node.element = ProtoSchemaToWireType(type.type);
-      ForEachElement(node, [&](uint64_t bits, uint64_t, size_t) {
-        if (!type.HasValue(static_cast<int32_t>(bits)))
-          return;
-        separate();
-        AppendNumberJson(type, bits, &names_, json_);
+      ForEachPacked(type, part, [&](uint64_t bits) {
+        AddNumber(type, bits, &names_, sink_);
       });
     }
-    *json_ += ']';
+    sink_->End();
   }
 
-  void AppendMap(const MessageType& entry_type, const Indices& entries) {
+  // Returns a key as a text.
+  std::string KeyOf(const FieldType& type, protozero::Field field) {
+    if (type.type == SchemaType::kString)
+      return program::MadeUtf8(field.as_bytes().ToStdStringView());
+    std::string key;
+    AppendNumber(NumberOf(type.type, field.as_uint64()), &key);
+    return key;
+  }
+
+  void AddMap(const MessageType& entry_type, const Indices& entries) {
     const FieldType* const key_type = entry_type.FindField(kMapKey);
     const FieldType* const value_type = entry_type.FindField(kMapValue);
     // If a key is repeated, its last entry counts.
     std::map<std::string, Indices> values;
     for (const uint32_t entry : entries) {
-      std::string key;
       Indices value;
       protozero::Field key_field = protozero::Field();
       for (const uint32_t part : FieldsOf({entry})) {
@@ -171,62 +197,50 @@ class JsonWriter {
         else
           value.push_back(part);
       }
-      if (key_type)
-        AppendScalarJson(*key_type, key_field, &names_, &key);
-      if (key.empty() || key[0] != '"')
-        key.insert(0, 1, '"').push_back('"');
-      values[key] = std::move(value);
+      values[key_type ? KeyOf(*key_type, key_field) : ""] = std::move(value);
     }
-    const char* separator = "{";
+    sink_->Begin(Container::kDictionary);
     for (const auto& [key, value] : values) {
-      *json_ += separator + key + ':';
-      separator = ",";
+      sink_->Name(key);
       if (value_type)
-        AppendSingular(*value_type, value);
+        AddSingular(*value_type, value);
       else
-        *json_ += "null";
+        sink_->Add(std::monostate());
     }
-    *json_ += values.empty() ? "{}" : "}";
+    sink_->End();
   }
-
-  // Appends a message that the file has in several |parts|.
-  void AppendMessage(const Indices& parts) { AppendFields(FieldsOf(parts)); }
 
   Indices FieldsOf(const Indices& parts) const {
     Indices fields;
     for (const uint32_t part : parts)
-      AddFields(part + 1, all_[part].end, &fields);
+      CollectFields(part + 1, all_[part].end, &fields);
     return Sorted(fields);
   }
 
-  // Adds the fields of the message that has the items from |begin| to |end|.
-  void AddFields(uint32_t begin, uint32_t end, Indices* fields) const {
+  // Collects the fields of the message that has the items from |begin| to
+  // |end|.
+  void CollectFields(uint32_t begin, uint32_t end, Indices* fields) const {
     for (uint32_t i = begin; i < end; i = all_[i].end)
       fields->push_back(i);
   }
 
-  void AppendFields(const Indices& fields) {
-    const char* separator = "{";
+  void AddFields(const Indices& fields) {
+    sink_->Begin(Container::kDictionary);
     for (auto begin = fields.begin(); begin != fields.end();) {
       const FieldType* const type = all_[*begin].type;
       const auto end = std::find_if(begin, fields.end(), [&](uint32_t field) {
         return all_[field].type != type;
       });
-      const size_t size = json_->size();
-      *json_ += separator;
-      const std::string name = PathName(*type);
-      program::AppendJsonString(
-          names_.Take(name) ? name : std::to_string(type->id), json_);
-      *json_ += ':';
-      const size_t value = json_->size();
-      AppendField(*type, Indices(begin, end));
-      if (json_->compare(value, std::string::npos, "[]") == 0)
-        json_->resize(size);  // A packed field without elements.
-      else
-        separator = ",";
+      const Indices parts(begin, end);
       begin = end;
+      if (!HasElements(*type, parts))
+        continue;
+      const std::string name = PathName(*type);
+      sink_->Name(names_.Take(name) ? name : std::to_string(type->id),
+                  program::ValueSink::NameKind::kField);
+      AddField(*type, parts);
     }
-    *json_ += *separator == '{' ? "{}" : "}";
+    sink_->End();
   }
 
   // Returns the fields of a message by number, without members of a oneof that
@@ -256,7 +270,7 @@ class JsonWriter {
   }
 
   const std::vector<Item>& all_;
-  std::string* const json_;
+  program::ValueSink* const sink_;
   NameBudget names_;
 };
 
@@ -310,15 +324,15 @@ void MessageItems::OnMalformed(uint64_t offset, size_t, const char* reason) {
     report_->Add(offset, reason);
 }
 
-void AppendFieldJson(const std::vector<Item>& all,
-                     const std::vector<uint32_t>& parts,
-                     const FieldType& type,
-                     std::string* json) {
-  JsonWriter(all, json).AppendOnly(type, parts);
+void AddFieldValue(const std::vector<Item>& all,
+                   const std::vector<uint32_t>& parts,
+                   const FieldType& type,
+                   program::ValueSink* sink) {
+  ItemValues(all, sink).AddOnly(type, parts);
 }
 
-void AppendMessageJson(const std::vector<Item>& all, std::string* json) {
-  JsonWriter(all, json).AppendAll();
+void AddMessageValue(const std::vector<Item>& all, program::ValueSink* sink) {
+  ItemValues(all, sink).AddAll();
 }
 
 }  // namespace pbz

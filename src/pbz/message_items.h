@@ -6,13 +6,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <string>
 #include <vector>
 
 #include "protozero/const_bytes.h"
 #include "protozero/field.h"
 #include "src/pbz/report.h"
 #include "src/pbz/walk.h"
+#include "src/program/value_sink.h"
 
 namespace pbz {
 
@@ -53,21 +53,22 @@ class MessageItems : public Visitor {
   MalformedReport* report_ = nullptr;
 };
 
-// Appends the value of a field as JSON: an array if it is repeated, an object
-// if it is a map. |parts| are its items in |all|. Parsers merge a message that
-// is there several times, and take the last one of other values.
+// Gives the value of a field to |sink|: an array if it is repeated, a
+// dictionary if it is a map. |parts| are its items in |all|. Parsers merge a
+// message that is there several times, and take the last one of other values.
 //
-// This is protobuf's JSON, with changes that databases read more easily: fields
-// have the names of the schema, integers of 64 bits are numbers, and well-known
-// types are messages like others. Names of fields and of enum values that would
-// take more than 64 KB, and 64 bytes for each byte of the field, are numbers.
-void AppendFieldJson(const std::vector<Item>& all,
-                     const std::vector<uint32_t>& parts,
-                     const FieldType& type,
-                     std::string* json);
+// As JSON, this is protobuf's, with changes that databases read more easily:
+// fields have the names of the schema, integers of 64 bits are numbers, and
+// well-known types are messages like others. Names of fields and of enum values
+// that would take more than 64 KB, and 64 bytes for each byte of the field, are
+// numbers.
+void AddFieldValue(const std::vector<Item>& all,
+                   const std::vector<uint32_t>& parts,
+                   const FieldType& type,
+                   program::ValueSink* sink);
 
-// Appends the message that has the items |all| as a JSON object.
-void AppendMessageJson(const std::vector<Item>& all, std::string* json);
+// Gives the message that has the items |all| to |sink|, as a dictionary.
+void AddMessageValue(const std::vector<Item>& all, program::ValueSink* sink);
 
 }  // namespace pbz
 

@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "src/pbz/number.h"
+#include "src/program/json_values.h"
 
 namespace pbz {
 
@@ -220,7 +221,8 @@ void RowColumns::WriteCell(const std::vector<Item>& items,
     return rows->Null();
   if (cell.is_json) {
     json_.clear();
-    AppendFieldJson(items, cell.parts, type, &json_);
+    program::JsonValues json(&json_);
+    AddFieldValue(items, cell.parts, type, &json);
     return rows->Json(json_);
   }
   const protozero::Field field =

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -14,7 +15,8 @@
 
 #include "protozero/const_bytes.h"
 #include "protozero/proto_decoder.h"
-#include "src/pztrace/events/json_text.h"
+#include "src/program/value_sink.h"
+#include "src/pztrace/events/json_reader.h"
 #include "src/pztrace/events/timeline_reader.h"
 #include "test/fuzz/check.h"
 
@@ -23,12 +25,20 @@ namespace {
 using protozero::ConstBytes;
 using protozero::test::Check;
 
-void CheckArgs(const pztrace::EventDetails& details) {
-  std::string json;
-  Check(pztrace::AppendJsonText("{" + details.args + "}", &json),
-        "arguments are no JSON");
-  Check(json == "{" + details.args + "}", "arguments with repeated names");
-}
+// Checks the names of each dictionary.
+class NameChecker final : public program::ValueSink {
+ public:
+  void Begin(Container) override { names_.emplace_back(); }
+  void End() override { names_.pop_back(); }
+  void Name(std::string_view name, NameKind kind) override {
+    Check(names_.back().emplace(name, kind).second,
+          "arguments with repeated names");
+  }
+  void Add(const program::Value&) override {}
+
+ private:
+  std::vector<std::set<std::pair<std::string, NameKind>>> names_{1};
+};
 
 // The events of a trace, in the order in which they come.
 class Events {
@@ -54,8 +64,8 @@ class Events {
       Add(slice);
     };
     callbacks.on_instant = [this](const pztrace::Instant& instant) {
-      CheckArgs(*instant.details);
-      Add(*instant.text, instant.track, instant.time_ns, instant.details->args);
+      Add(*instant.text, instant.track, instant.time_ns,
+          TextOf(*instant.details));
     };
     callbacks.on_counter = [this](const pztrace::CounterValue& value) {
       events_.push_back(std::to_string(value.track) + ' ' +
@@ -69,14 +79,25 @@ class Events {
     return callbacks;
   }
 
+  // Returns the arguments and flows as a text.
+  std::string TextOf(const pztrace::EventDetails& details) {
+    NameChecker checker;
+    reader_.ReadArgs(details, pztrace::UniqueNames::kByKind, &checker);
+    std::string text = "{";
+    reader_.AppendArgs(details, &text);
+    text += '}';
+    Check(pztrace::ReadJson(text, &checker), "arguments are no JSON");
+    for (const pztrace::EventFlow& flow : details.flows)
+      text += ' ' + std::to_string(flow.id) + (flow.ends_here ? "." : "");
+    return text;
+  }
+
   void Add(const pztrace::Slice& slice) {
-    CheckArgs(*slice.details);
     Check(slice.self_ns <= slice.duration_ns, "longer than all of it");
     Check(slice.begin_ns + slice.duration_ns >= slice.begin_ns,
           "an end before the begin");
     Add(*slice.text, slice.track, slice.begin_ns,
-        slice.details->args + ' ' + slice.details->flows + ' ' +
-            std::to_string(slice.duration_ns) + ' ' +
+        TextOf(*slice.details) + ' ' + std::to_string(slice.duration_ns) + ' ' +
             std::to_string(slice.self_ns) + ' ' + std::to_string(slice.depth));
   }
 

@@ -34,13 +34,17 @@ struct EventText {
   const std::string& name;      // Empty if there is none.
 };
 
+// A flow of an event.
+struct EventFlow {
+  uint64_t id;
+  // True if the flow ends here. A later one of that number is another flow.
+  bool ends_here;
+};
+
 // The arguments and flows of an event.
 struct EventDetails {
-  std::string args;   // The text that Callbacks::format_args makes.
-  std::string flows;  // Numbers with commas between them.
-  // The members of |flows| that end here. A later flow of that number is
-  // another one.
-  std::string ended_flows;
+  std::string args;  // The bytes that Callbacks::format_args makes.
+  std::vector<EventFlow> flows;
 };
 
 // A time span on a track, which a scope, or another pair of a beginning and an
@@ -261,8 +265,8 @@ class TraceReader {
     // The most paths of slices that are told apart. Each takes memory. 0 means
     // that paths are not read.
     uint32_t max_paths = 0;
-    // Appends the arguments of an event to |args|, in any format. The reader
-    // puts a comma between the arguments of a slice's beginning and of its end.
+    // Appends the arguments of an event to |args|, in any format. Those of a
+    // slice's end follow those of its beginning.
     std::function<void(const EventArgs& event, std::string* args)> format_args =
         {};
     // Inflates |bytes|, a TracePacket's field |field_id| such as

@@ -22,6 +22,8 @@
 #include "protozero/tracing/loss_reason.h"
 #include "src/program/command_line.h"
 #include "src/program/io.h"
+#include "src/program/json_values.h"
+#include "src/program/value_sink.h"
 #include "src/pztrace/commands.h"
 #include "src/pztrace/events/exported_tracks.h"
 #include "src/pztrace/events/shared_rows.h"
@@ -218,19 +220,33 @@ class Exporter {
                 RowWriter* rows) {
     rows->Text(text.category);
     rows->Text(text.name);
-    rows->Json(InBrackets("{}", details.args));
-    rows->Json(InBrackets("[]", details.flows));
-    rows->Json(InBrackets("[]", details.ended_flows));
+    rows->Json(ArgsJson(details));
+    rows->Json(FlowsJson(details, [](const EventFlow&) { return true; }));
+    rows->Json(FlowsJson(details,
+                         [](const EventFlow& flow) { return flow.ends_here; }));
   }
 
-  // Returns |list| in |brackets|. The result is valid until the next call.
-  std::string_view InBrackets(std::string_view brackets,
-                              std::string_view list) {
-    if (list.empty())
-      return brackets;
-    json_ = brackets.front();
-    json_ += list;
-    json_ += brackets.back();
+  // Return JSON that is valid until the next call.
+  std::string_view ArgsJson(const EventDetails& details) {
+    if (details.args.empty())
+      return "{}";
+    json_ = '{';
+    reader_.AppendArgs(details, &json_);
+    json_ += '}';
+    return json_;
+  }
+  template <typename Function>
+  std::string_view FlowsJson(const EventDetails& details, Function is_wanted) {
+    if (details.flows.empty())
+      return "[]";
+    json_.clear();
+    program::JsonValues values(&json_);
+    values.Begin(program::ValueSink::Container::kArray);
+    for (const EventFlow& flow : details.flows) {
+      if (is_wanted(flow))
+        values.Add(flow.id);
+    }
+    values.End();
     return json_;
   }
 

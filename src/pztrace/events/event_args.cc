@@ -5,16 +5,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <algorithm>
 #include <iterator>
 #include <string_view>
+#include <type_traits>
+#include <variant>
 
 #include "protozero/proto_decoder.h"
 #include "protozero/tracing/trace.h"
-#include "src/program/text.h"
-#include "src/pztrace/events/annotation_json.h"
-#include "src/pztrace/events/extension_json.h"
-#include "src/pztrace/events/json_text.h"
+#include "src/program/value_sink.h"
+#include "src/pztrace/events/annotation_args.h"
+#include "src/pztrace/events/extension_args.h"
 
 namespace pztrace {
 
@@ -28,234 +28,183 @@ using protozero::proto_utils::ProtoWireType;
 using trace::InternedData;
 using trace::TrackEvent;
 
-constexpr char kCorrelationId[] = "correlation_id";
-constexpr char kSourceLocation[] = "source_location";
-constexpr char kTaskExecution[] = "task_execution";
-constexpr char kLogMessage[] = "log_message";
-constexpr char kHistogramSample[] = "chrome_histogram_sample";
-constexpr char kUserEvent[] = "chrome_user_event";
-constexpr char kKeyedService[] = "chrome_keyed_service";
-constexpr char kLegacyIpc[] = "chrome_legacy_ipc";
-constexpr std::string_view kFields[] = {
-    kCorrelationId,   kSourceLocation, kTaskExecution, kLogMessage,
-    kHistogramSample, kUserEvent,      kKeyedService,  kLegacyIpc};
-
-// Writes an object, or only its members if the braces are there already.
-class MemberWriter {
+// Adds fields, and fields of those.
+class FieldAdder {
  public:
-  MemberWriter(ArgTexts* texts, std::string* json)
-      : texts_(texts), json_(json), begin_(json->size()) {}
+  FieldAdder(const EventArgs& event, ArgEncoder* args)
+      : event_(event), args_(args) {}
 
-  ArgTexts* texts() const { return texts_; }
-
-  std::string* Add(std::string_view name) {
-    if (json_->size() != begin_)
-      *json_ += ',';
-    program::AppendJsonString(name, json_);
-    *json_ += ':';
-    return json_;
-  }
-  void AddText(std::string_view name, std::string_view text) {
-    texts_->Append(text, Add(name));
-  }
   void AddText(std::string_view name, ConstChars text) {
-    AddText(name, std::string_view(text.data, text.size));
+    AddText(name, text.ToStdStringView());
+  }
+  void AddInternedText(std::string_view name, uint32_t list, uint64_t iid) {
+    AddText(name, InternedText(event_.FindInterned(list, iid)));
   }
   template <typename Number>
   void AddNumber(std::string_view name, Number number) {
-    *Add(name) += std::to_string(number);
+    Name(name);
+    if constexpr (std::is_signed_v<Number>)
+      args_->Add(int64_t{number});
+    else
+      args_->Add(uint64_t{number});
   }
+  // Calls |add|, which adds the fields of the field |name|.
+  template <typename Function>
+  void AddFields(std::string_view name, Function add) {
+    Name(name);
+    args_->Begin(program::ValueSink::Container::kDictionary);
+    add();
+    args_->End();
+  }
+
+  void AddLocation(std::string_view name, ConstBytes bytes) {
+    if (bytes.data == nullptr) {
+      Name(name);
+      return args_->Add(std::monostate());
+    }
+    const trace::SourceLocation::Decoder location(bytes);
+    AddFields(name, [&] {
+      if (location.has_file_name())
+        AddText("file_name", location.file_name());
+      if (location.has_function_name())
+        AddText("function_name", location.function_name());
+      if (location.has_line_number())
+        AddNumber("line_number", location.line_number());
+    });
+  }
+  void AddInternedLocation(std::string_view name, uint64_t iid) {
+    AddLocation(name, event_.FindInterned(
+                          InternedData::kSourceLocationsFieldNumber, iid));
+  }
+
+  void AddCorrelationId(const TrackEvent::Decoder& event) {
+    constexpr std::string_view kName = "correlation_id";
+    if (event.has_correlation_id()) {
+      AddNumber(kName, event.correlation_id());
+    } else if (event.has_correlation_id_str()) {
+      AddText(kName, event.correlation_id_str());
+    } else if (event.has_correlation_id_str_iid()) {
+      AddInternedText(kName, InternedData::kCorrelationIdStrFieldNumber,
+                      event.correlation_id_str_iid());
+    }
+  }
+  void AddLogMessage(ConstBytes bytes);
+  void AddHistogramSample(ConstBytes bytes);
+  void AddChromeDetails(const TrackEvent::Decoder& event);
 
  private:
-  ArgTexts* const texts_;
-  std::string* const json_;
-  const size_t begin_;
+  void Name(std::string_view name) {
+    args_->Name(name, program::ValueSink::NameKind::kField);
+  }
+  void AddText(std::string_view name, std::string_view text) {
+    Name(name);
+    args_->AddShared(text);
+  }
+
+  const EventArgs& event_;
+  ArgEncoder* const args_;
 };
 
-// Calls |add| with a writer of the members of the object |name|.
-template <typename AddMembers>
-void AddObject(std::string_view name,
-               MemberWriter* members,
-               const AddMembers& add) {
-  std::string* const json = members->Add(name);
-  *json += '{';
-  MemberWriter object(members->texts(), json);
-  add(&object);
-  *json += '}';
-}
-
-void AddLocation(std::string_view name,
-                 ConstBytes bytes,
-                 MemberWriter* members) {
-  if (bytes.data == nullptr) {
-    *members->Add(name) += "null";
-    return;
-  }
-  const trace::SourceLocation::Decoder location(bytes);
-  AddObject(name, members, [&](MemberWriter* object) {
-    if (location.has_file_name())
-      object->AddText("file_name", location.file_name());
-    if (location.has_function_name())
-      object->AddText("function_name", location.function_name());
-    if (location.has_line_number())
-      object->AddNumber("line_number", location.line_number());
-  });
-}
-
-void AddInternedLocation(std::string_view name,
-                         uint64_t iid,
-                         const EventArgs& event,
-                         MemberWriter* members) {
-  AddLocation(
-      name, event.FindInterned(InternedData::kSourceLocationsFieldNumber, iid),
-      members);
-}
-
-void AddLogMessage(ConstBytes bytes,
-                   const EventArgs& event,
-                   MemberWriter* members) {
-  constexpr const char* kPriorities[] = {
+void FieldAdder::AddLogMessage(ConstBytes bytes) {
+  constexpr std::string_view kPriorities[] = {
       "PRIO_UNSPECIFIED", "PRIO_UNUSED", "PRIO_VERBOSE", "PRIO_DEBUG",
       "PRIO_INFO",        "PRIO_WARN",   "PRIO_ERROR",   "PRIO_FATAL"};
   const trace::LogMessage::Decoder message(bytes);
-  AddObject(kLogMessage, members, [&](MemberWriter* object) {
+  AddFields("log_message", [&] {
     if (message.has_body_iid()) {
-      object->AddText("body", InternedText(event.FindInterned(
-                                  InternedData::kLogMessageBodyFieldNumber,
-                                  message.body_iid())));
+      AddInternedText("body", InternedData::kLogMessageBodyFieldNumber,
+                      message.body_iid());
     }
     const auto priority = static_cast<uint32_t>(message.prio());
     if (message.has_prio() && priority < std::size(kPriorities))
-      object->AddText("prio", kPriorities[priority]);
-    if (message.has_source_location_iid()) {
-      AddInternedLocation("source_location", message.source_location_iid(),
-                          event, object);
-    }
+      AddText("prio", kPriorities[priority]);
+    if (message.has_source_location_iid())
+      AddInternedLocation("source_location", message.source_location_iid());
   });
 }
 
-void AddHistogramSample(ConstBytes bytes,
-                        const EventArgs& event,
-                        MemberWriter* members) {
+void FieldAdder::AddHistogramSample(ConstBytes bytes) {
   const trace::ChromeHistogramSample::Decoder sample(bytes);
-  AddObject(kHistogramSample, members, [&](MemberWriter* object) {
+  AddFields("chrome_histogram_sample", [&] {
     if (sample.has_name_hash())
-      object->AddNumber("name_hash", sample.name_hash());
+      AddNumber("name_hash", sample.name_hash());
     if (sample.has_name_iid()) {
-      object->AddText("name", InternedText(event.FindInterned(
-                                  InternedData::kHistogramNamesFieldNumber,
-                                  sample.name_iid())));
+      AddInternedText("name", InternedData::kHistogramNamesFieldNumber,
+                      sample.name_iid());
     } else if (sample.has_name()) {
-      object->AddText("name", sample.name());
+      AddText("name", sample.name());
     }
     if (sample.has_sample())
-      object->AddNumber("sample", sample.sample());
+      AddNumber("sample", sample.sample());
   });
 }
 
-void AddChromeDetails(const TrackEvent::Decoder& event, MemberWriter* members) {
+void FieldAdder::AddChromeDetails(const TrackEvent::Decoder& event) {
   if (event.has_chrome_user_event()) {
     const trace::ChromeUserEvent::Decoder user(event.chrome_user_event());
-    AddObject(kUserEvent, members, [&](MemberWriter* object) {
+    AddFields("chrome_user_event", [&] {
       if (user.has_action())
-        object->AddText("action", user.action());
+        AddText("action", user.action());
       if (user.has_action_hash())
-        object->AddNumber("action_hash", user.action_hash());
+        AddNumber("action_hash", user.action_hash());
     });
   }
   if (event.has_chrome_keyed_service()) {
     const trace::ChromeKeyedService::Decoder service(
         event.chrome_keyed_service());
-    AddObject(kKeyedService, members, [&](MemberWriter* object) {
-      object->AddText("name", service.name());
-    });
+    AddFields("chrome_keyed_service", [&] { AddText("name", service.name()); });
   }
   if (event.has_chrome_legacy_ipc()) {
     const trace::ChromeLegacyIpc::Decoder ipc(event.chrome_legacy_ipc());
-    AddObject(kLegacyIpc, members, [&](MemberWriter* object) {
-      object->AddNumber("message_class", ipc.message_class());
-      object->AddNumber("message_line", ipc.message_line());
+    AddFields("chrome_legacy_ipc", [&] {
+      AddNumber("message_class", ipc.message_class());
+      AddNumber("message_line", ipc.message_line());
     });
   }
 }
 
-void AddCorrelationId(const TrackEvent::Decoder& decoder,
-                      const EventArgs& event,
-                      MemberWriter* members) {
-  if (decoder.has_correlation_id()) {
-    members->AddNumber(kCorrelationId, decoder.correlation_id());
-  } else if (decoder.has_correlation_id_str()) {
-    members->AddText(kCorrelationId, decoder.correlation_id_str());
-  } else if (decoder.has_correlation_id_str_iid()) {
-    members->AddText(kCorrelationId,
-                     InternedText(event.FindInterned(
-                         InternedData::kCorrelationIdStrFieldNumber,
-                         decoder.correlation_id_str_iid())));
-  }
-}
-
-void AppendAnnotations(const EventArgs& event,
-                       const ArgSchema& schema,
-                       ArgTexts* texts,
-                       std::string* members) {
-  const size_t begin = members->size();
+void AddAnnotations(const EventArgs& event,
+                    const ArgSchema& schema,
+                    ArgEncoder* args) {
   protozero::ProtoDecoder decoder(event.event());
   for (auto field = decoder.ReadField(); field; field = decoder.ReadField()) {
-    if (field.id() != TrackEvent::kDebugAnnotationsFieldNumber ||
-        field.type() != ProtoWireType::kLengthDelimited) {
-      continue;
+    if (field.id() == TrackEvent::kDebugAnnotationsFieldNumber &&
+        field.type() == ProtoWireType::kLengthDelimited) {
+      AddAnnotation(field.as_bytes(), event, schema, args);
     }
-    *members += members->size() == begin ? "" : ",";
-    AppendMember(field.as_bytes(), event, schema, texts, members);
   }
 }
 
 }  // namespace
 
-void AppendEventArgs(const EventArgs& event,
-                     const ArgSchema& schema,
-                     ArgTexts* texts,
-                     std::string* members) {
-  const size_t begin = members->size();
-  AppendAnnotations(event, schema, texts, members);
+void AddEventArgs(const EventArgs& event,
+                  const ArgSchema& schema,
+                  ArgEncoder* args) {
+  AddAnnotations(event, schema, args);
   if (!event.has_other_args())
     return;
   const TrackEvent::Decoder decoder(event.event());
-  // These are in an object of their own, because a debug annotation may have
-  // any name.
-  std::string others;
-  MemberWriter writer(texts, &others);
-  AddCorrelationId(decoder, event, &writer);
+  FieldAdder fields(event, args);
+  fields.AddCorrelationId(decoder);
   if (decoder.has_source_location()) {
-    AddLocation(kSourceLocation, decoder.source_location(), &writer);
+    fields.AddLocation("source_location", decoder.source_location());
   } else if (decoder.has_source_location_iid()) {
-    AddInternedLocation(kSourceLocation, decoder.source_location_iid(), event,
-                        &writer);
+    fields.AddInternedLocation("source_location",
+                               decoder.source_location_iid());
   }
   if (decoder.has_task_execution()) {
     const trace::TaskExecution::Decoder task(decoder.task_execution());
-    AddObject(kTaskExecution, &writer, [&](MemberWriter* object) {
-      AddInternedLocation("posted_from", task.posted_from_iid(), event, object);
+    fields.AddFields("task_execution", [&] {
+      fields.AddInternedLocation("posted_from", task.posted_from_iid());
     });
   }
   if (decoder.has_log_message())
-    AddLogMessage(decoder.log_message(), event, &writer);
+    fields.AddLogMessage(decoder.log_message());
   if (decoder.has_chrome_histogram_sample())
-    AddHistogramSample(decoder.chrome_histogram_sample(), event, &writer);
-  AddChromeDetails(decoder, &writer);
+    fields.AddHistogramSample(decoder.chrome_histogram_sample());
+  fields.AddChromeDetails(decoder);
   if (schema.event != nullptr)
-    AppendExtensions(event.event(), *schema.event, texts, &others);
-  if (!others.empty()) {
-    *members += members->size() == begin ? "" : ",";
-    *members += others;
-  }
-}
-
-bool IsEventField(std::string_view member) {
-  if (!member.empty() && member.front() == '[' && member.back() == ']')
-    return true;  // An extension.
-  return std::find(std::begin(kFields), std::end(kFields), member) !=
-         std::end(kFields);
+    AddExtensions(event.event(), *schema.event, args);
 }
 
 }  // namespace pztrace

@@ -3,15 +3,21 @@
 #ifndef SRC_PZTRACE_EVENTS_TIMELINE_READER_H_
 #define SRC_PZTRACE_EVENTS_TIMELINE_READER_H_
 
+#include <string>
+
 #include "protozero/tracing/trace_reader.h"
 #include "src/pbz/extended_schema.h"
-#include "src/pztrace/events/annotation_json.h"
-#include "src/pztrace/events/arg_texts.h"
+#include "src/program/json_values.h"
+#include "src/program/value_sink.h"
+#include "src/pztrace/events/annotation_args.h"
+#include "src/pztrace/events/arg_decoder.h"
+#include "src/pztrace/events/arg_encoder.h"
 
 namespace pztrace {
 
 using protozero::CounterValue;
 using protozero::EventDetails;
+using protozero::EventFlow;
 using protozero::EventText;
 using protozero::Gaps;
 using protozero::Instant;
@@ -21,11 +27,11 @@ using protozero::TaskPlace;
 using protozero::TaskStep;
 using protozero::TrackInfo;
 
-// A TraceReader that gives the arguments of events as members of a JSON object:
-// "a":1,"b":[2]
+// A TraceReader that encodes the arguments of events, and decodes them for
+// those who need them.
 class TimelineReader : public protozero::TraceReader {
  public:
-  // Sets the callbacks that format arguments.
+  // Sets the callbacks that encode arguments.
   explicit TimelineReader(Callbacks callbacks);
 
   // Sets the schema that arguments are read with. The reader adds the trace's
@@ -34,8 +40,21 @@ class TimelineReader : public protozero::TraceReader {
     arg_schema_ = {schema, nullptr};
   }
 
+  // Gives the arguments of an event to |sink|, see DecodeArgs(). REQUIRES: this
+  // reader has encoded them, or an ArgEncoder without texts.
+  void ReadArgs(const EventDetails& details,
+                UniqueNames unique_names,
+                program::ValueSink* sink) const {
+    DecodeArgs(details.args, texts_, unique_names, sink);
+  }
+  // Appends the arguments as members of a JSON object: "a":1,"b":[2]
+  void AppendArgs(const EventDetails& details, std::string* json) const {
+    program::JsonValues values(json);
+    ReadArgs(details, UniqueNames::kByText, &values);
+  }
+
  private:
-  Callbacks WithJson(Callbacks callbacks);
+  Callbacks WithArgs(Callbacks callbacks);
 
   ArgSchema arg_schema_;  // Without an event if it has to be found again.
   ArgTexts texts_;

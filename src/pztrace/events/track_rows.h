@@ -20,6 +20,8 @@ namespace pztrace {
 // A slice of a row. An open one lasts until the end of the trace.
 struct RowSlice : Slice {
   bool is_open = false;
+  // True for a state of a task, whose flows are none of the trace.
+  bool is_state = false;
 };
 
 struct TrackEvents {

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <memory>
+#include <string_view>
 #include <utility>
 
 #include "src/program/text.h"
+#include "src/pztrace/events/arg_encoder.h"
 #include "src/pztrace/tasks/task_summary.h"
 
 namespace pztrace {
@@ -22,16 +24,17 @@ constexpr size_t kStateLines = 2;
 // Numbers that no tracks of traces have, or hardly any.
 constexpr uint64_t kFirstTrack = 0xf1ec4a5b00000000;
 
-void AddArg(const char* name, const std::string& value, std::string* args) {
-  *args += (args->empty() ? "\"" : ",\"") + std::string(name) + "\":";
-  program::AppendJsonString(value, args);
+void AddArg(std::string_view name, std::string_view value, std::string* args) {
+  ArgEncoder encoder(nullptr, args);
+  encoder.Name(name);
+  encoder.Add(value);
 }
 
-std::string TaskFlow(uint32_t task) {
-  return "task " + std::to_string(task + size_t{1});
+EventFlow TaskFlow(uint32_t task) {
+  return {2 * (task + uint64_t{1}), false};
 }
-std::string WakeFlow(uint32_t part) {
-  return "wake " + std::to_string(part);
+EventFlow WakeFlow(uint32_t part) {
+  return {2 * uint64_t{part} + 1, false};
 }
 
 }  // namespace
@@ -123,9 +126,13 @@ const EventText* TaskPageRows::TextOf(const std::string& name) {
   return place->second.get();
 }
 
-const EventDetails* TaskPageRows::DetailsOf(const std::string& args,
-                                            const std::string& flows) {
-  details_.push_back({args, flows, {}});
+std::string TaskPageRows::NameOfFlow(uint64_t id) {
+  return (id % 2 == 0 ? "task " : "wake ") + std::to_string(id / 2);
+}
+
+const EventDetails* TaskPageRows::DetailsOf(std::string args,
+                                            std::vector<EventFlow> flows) {
+  details_.push_back({std::move(args), std::move(flows)});
   return &details_.back();
 }
 
@@ -173,11 +180,11 @@ void TaskPageRows::AddTask(uint32_t number, Group* group) {
   if (request != kNoIndex)
     AddArg("request", timeline_.texts()[request], &args);
   if (has_ended)
-    AddArg("result", std::string(ResultText(task.result)), &args);
+    AddArg("result", ResultText(task.result), &args);
   RowSlice whole = SliceOf(begin_ns, end_ns, !has_ended);
   whole.self_ns = 0;
   whole.text = TextOf(TaskText(timeline_, number));
-  whole.details = DetailsOf(args, {});
+  whole.details = DetailsOf(std::move(args), {});
   slices[0].push_back(whole);
 
   for (uint32_t i = task.first_part; i != kNoIndex; i = parts[i].next) {
@@ -186,20 +193,20 @@ void TaskPageRows::AddTask(uint32_t number, Group* group) {
       break;
     RowSlice slice = SliceOf(part.begin_ns, timeline_.EndOf(part),
                              !has_ended && part.next == kNoIndex);
-    std::string flows;
+    std::vector<EventFlow> flows;
     switch (part.state()) {
       case State::kRunning: {
         slice.text = TextOf("running");
-        flows = TaskFlow(number);
+        flows.push_back(TaskFlow(number));
         const auto [first, end] = wakes_.equal_range(i);
         for (auto it = first; it != end; ++it)
-          flows += "," + WakeFlow(it->second);
+          flows.push_back(WakeFlow(it->second));
         break;
       }
       case State::kReady:
         slice.text = TextOf("ready");
         if (part.other != kNoIndex)
-          flows = WakeFlow(i);
+          flows.push_back(WakeFlow(i));
         break;
       case State::kWaiting:
         slice.text = TextOf(part.other != kNoIndex
@@ -211,7 +218,8 @@ void TaskPageRows::AddTask(uint32_t number, Group* group) {
         slice.text = TextOf("not known");
         break;
     }
-    slice.details = DetailsOf(ArgsOfPart(part), flows);
+    slice.details = DetailsOf(ArgsOfPart(part), std::move(flows));
+    slice.is_state = true;
     slices[1].push_back(slice);
   }
   AddSlices(number, &free);

@@ -49,6 +49,8 @@ class TaskPageRows {
 
   // Appends the rows to those of a page.
   void AppendTo(std::vector<TrackRow>* rows) const;
+  // Returns the name of a flow of a state of a task.
+  static std::string NameOfFlow(uint64_t id);
 
  private:
   // Lines for slices that come in the order of their beginnings, each in the
@@ -88,8 +90,7 @@ class TaskPageRows {
   void AddSlices(uint32_t task, Line* line);
   RowSlice SliceOf(uint64_t begin_ns, uint64_t end_ns, bool is_open) const;
   const EventText* TextOf(const std::string& name);
-  const EventDetails* DetailsOf(const std::string& args,
-                                const std::string& flows);
+  const EventDetails* DetailsOf(std::string args, std::vector<EventFlow> flows);
   std::string ArgsOfPart(const TaskTimeline::Part& part) const;
 
   const TaskTimeline& timeline_;

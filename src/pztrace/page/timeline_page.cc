@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "src/program/text.h"
-#include "src/pztrace/events/annotation_json.h"
 #include "src/pztrace/events/timeline_file.h"
 #include "src/pztrace/page/embedded_page.h"
 
@@ -152,28 +151,27 @@ class Page {
   void AddText(const EventText& text,
                const EventDetails* details,
                uint64_t time_ns,
+               bool is_state,
                Events* events) {
     events->text.Add(TextId(text));
-    events->args.Add(details ? StringId(details->args) : 0);
-    events->flows.Add(details ? StringId(NamesOfFlows(*details, time_ns)) : 0);
+    events->args.Add(details ? StringId(ArgsJson(*details)) : 0);
+    events->flows.Add(
+        details ? StringId(NamesOfFlows(*details, time_ns, is_state)) : 0);
   }
 
-  // Calls |function| with each number of |list|, which has commas between them.
-  template <typename Function>
-  static void ForEach(const std::string& list, Function function) {
-    for (size_t begin = 0; begin < list.size();) {
-      const size_t end = std::min(list.find(',', begin), list.size());
-      function(list.substr(begin, end - begin));
-      begin = end + 1;
-    }
+  std::string ArgsJson(const EventDetails& details) const {
+    std::string json;
+    reader_.AppendArgs(details, &json);
+    return json;
   }
 
   void AddFlowEnds(const EventDetails* details, uint64_t time_ns) {
     if (details == nullptr)
       return;
-    ForEach(details->ended_flows, [&](const std::string& flow) {
-      flow_ends_[flow].push_back(time_ns);
-    });
+    for (const EventFlow& flow : details->flows) {
+      if (flow.ends_here)
+        flow_ends_[flow.id].push_back(time_ns);
+    }
   }
 
   void AddFlowEnds(const TrackRow& row) {
@@ -190,21 +188,25 @@ class Page {
   // Returns the flows' names. The second flow of the number 7, which begins
   // after the first has ended, is "7/2".
   std::string NamesOfFlows(const EventDetails& details,
-                           uint64_t time_ns) const {
-    if (flow_ends_.empty())
-      return details.flows;
+                           uint64_t time_ns,
+                           bool is_state) const {
     std::string names;
-    ForEach(details.flows, [&](const std::string& flow) {
-      names += (names.empty() ? "" : ",") + flow;
-      const auto ends = flow_ends_.find(flow);
+    for (const EventFlow& flow : details.flows) {
+      names += names.empty() ? "" : ",";
+      if (is_state) {
+        names += TaskPageRows::NameOfFlow(flow.id);
+        continue;
+      }
+      names += std::to_string(flow.id);
+      const auto ends = flow_ends_.find(flow.id);
       if (ends == flow_ends_.end())
-        return;
+        continue;
       const auto num_before =
           std::lower_bound(ends->second.begin(), ends->second.end(), time_ns) -
           ends->second.begin();
       if (num_before != 0)
         names += "/" + std::to_string(num_before + 1);
-    });
+    }
     return names;
   }
 
@@ -219,7 +221,8 @@ class Page {
       events.duration.Add(slice.duration_ns);
       events.open.Add(slice.is_open);
       events.nested.Add(slice.duration_ns - slice.self_ns);
-      AddText(*slice.text, slice.details, slice.begin_ns, &events);
+      AddText(*slice.text, slice.details, slice.begin_ns, slice.is_state,
+              &events);
     }
     return events.Json();
   }
@@ -230,7 +233,8 @@ class Page {
       if (instant.time_ns < from_ns_ || instant.time_ns > to_ns_)
         continue;
       events.begin.Add(instant.time_ns);
-      AddText(*instant.text, instant.details, instant.time_ns, &events);
+      AddText(*instant.text, instant.details, instant.time_ns,
+              /*is_state=*/false, &events);
     }
     return events.Json();
   }
@@ -306,7 +310,7 @@ class Page {
   std::unordered_map<const EventText*, size_t> text_ids_;
   std::string texts_;
   // The times at which flows end, by their numbers.
-  std::unordered_map<std::string, std::vector<uint64_t>> flow_ends_;
+  std::unordered_map<uint64_t, std::vector<uint64_t>> flow_ends_;
 };
 
 }  // namespace

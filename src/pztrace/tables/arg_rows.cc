@@ -2,14 +2,15 @@
 
 #include "src/pztrace/tables/arg_rows.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include <algorithm>
 #include <charconv>
 #include <system_error>
+#include <variant>
 
-#include "src/pztrace/events/event_args.h"
-#include "src/pztrace/events/json_text.h"
+#include "src/program/text.h"
 
 namespace pztrace {
 
@@ -18,153 +19,153 @@ namespace {
 // The limit of the keys of an event, in bytes: some, and more with its size.
 constexpr size_t kMinKeys = 4096;
 constexpr size_t kMaxGrowth = 32;
-// The limit of objects and arrays in each other. Extensions may have more than
-// JSON of annotations.
-constexpr int kMaxDepth = 128;
-
-// Removes |c| if |json| begins with it.
-bool Take(char c, std::string_view* json) {
-  if (json->empty() || json->front() != c)
-    return false;
-  json->remove_prefix(1);
-  return true;
-}
-
-// Removes the first |size| bytes, and returns them.
-std::string_view TakeBytes(size_t size, std::string_view* json) {
-  const std::string_view taken = json->substr(0, size);
-  json->remove_prefix(taken.size());
-  return taken;
-}
-
-// Returns the size of what |json| begins with, up to the bracket that closes
-// the container around it.
-size_t SizeUntilEnd(std::string_view json) {
-  int depth = 0;
-  bool is_string = false;
-  for (size_t i = 0; i < json.size(); ++i) {
-    const char c = json[i];
-    if (is_string) {
-      i += c == '\\';
-      is_string = c != '"';
-    } else if (c == '"') {
-      is_string = true;
-    } else if (c == '{' || c == '[') {
-      ++depth;
-    } else if ((c == '}' || c == ']') && depth-- == 0) {
-      return i;
-    }
-  }
-  return json.size();
-}
+// The limit of dictionaries and arrays in each other.
+constexpr size_t kMaxDepth = 128;
 
 }  // namespace
 
-void ArgRows::Add(int64_t set, std::string_view members) {
+struct ArgRows::ValueWriter {
+  void operator()(std::monostate) const {
+    args->BeginRow("null");
+    args->rows_->Null();
+    args->rows_->Null();
+    args->rows_->Null();
+    args->rows_->EndRow();
+  }
+  void operator()(bool value) const { args->AddInteger("bool", value); }
+  void operator()(int64_t value) const { args->AddInteger("int", value); }
+  void operator()(uint64_t value) const {
+    args->AddInteger("uint", static_cast<int64_t>(value));
+  }
+  void operator()(double value) const {
+    if (isfinite(value))
+      args->AddReal(value);
+    else
+      args->AddText("string", program::NonFiniteName(value));
+  }
+  void operator()(program::Decimal value) const {
+    const char* const begin = value.digits.data();
+    const char* const end = begin + value.digits.size();
+    int64_t number = 0;
+    uint64_t positive = 0;
+    const auto is_whole = [end](const std::from_chars_result& result) {
+      return result.ec == std::errc() && result.ptr == end;
+    };
+    if (is_whole(std::from_chars(begin, end, number)))
+      (*this)(number);
+    else if (is_whole(std::from_chars(begin, end, positive)))
+      (*this)(positive);
+    else
+      args->AddReal(strtod(std::string(value.digits).c_str(), nullptr));
+  }
+  void operator()(std::string_view text) const {
+    args->AddText("string", text);
+  }
+
+  ArgRows* args;
+};
+
+void ArgRows::BeginSet(int64_t set, size_t size) {
   set_ = set;
   flat_key_.clear();
   key_.clear();
-  budget_ = kMinKeys + kMaxGrowth * members.size();
-  AddMembers(0, &members);
+  levels_.assign(1, {Container::kDictionary, 0, 0});
+  budget_ = kMinKeys + kMaxGrowth * size;
 }
 
-void ArgRows::AddMembers(int depth, std::string_view* json) {
-  const size_t flat_size = flat_key_.size();
-  const size_t size = key_.size();
-  // A malformed text ends where nothing is taken away.
-  for (size_t left = SIZE_MAX;
-       !json->empty() && json->front() != '}' && json->size() < left;) {
-    left = json->size();
-    if (budget_ == 0)
-      return AddRest(json);
-    std::string name = depth != 0 ? "." : "";
-    const std::string own_name = TakeJsonString(json);
-    if (depth == 0 && !IsEventField(own_name))
-      name += "debug.";
-    name += own_name;
-    flat_key_ += name;
-    key_ += name;
-    Take(':', json);
-    AddValue(depth, json);
-    flat_key_.resize(flat_size);
-    key_.resize(size);
-    Take(',', json);
+void ArgRows::FinishSet() {
+  if (rest_)
+    EndRest();
+}
+
+void ArgRows::Begin(Container container) {
+  BeginValue();
+  if (rest_) {
+    ++rest_depth_;
+    return rest_->Begin(container);
   }
+  levels_.push_back({container, flat_key_.size(), key_.size()});
+  if (levels_.size() > kMaxDepth)
+    BeginRest();
 }
 
-void ArgRows::AddElements(int depth, std::string_view* json) {
-  const size_t size = key_.size();
-  size_t left = SIZE_MAX;
-  for (size_t i = 0;
-       !json->empty() && json->front() != ']' && json->size() < left; ++i) {
-    left = json->size();
-    if (budget_ == 0)
-      return AddRest(json);
-    key_ += '[' + std::to_string(i) + ']';
-    AddValue(depth, json);
-    key_.resize(size);
-    Take(',', json);
+void ArgRows::End() {
+  if (rest_ && rest_depth_ != 0) {
+    --rest_depth_;
+    return rest_->End();
   }
+  const Level& level = levels_.back();
+  if (rest_) {
+    EndRest();
+  } else if (level.num_values == 0) {
+    AddText("json", level.container == Container::kArray ? "[]" : "{}");
+  }
+  levels_.pop_back();
 }
 
-void ArgRows::AddValue(int depth, std::string_view* json) {
-  const char first = json->empty() ? 'n' : json->front();
-  if (first == '"')
-    return AddText("string", TakeJsonString(json));
-  if (first == '{' || first == '[')
-    return AddContainer(depth + 1, json);
-  const std::string_view value =
-      TakeBytes(std::min(json->find_first_of(",]}"), json->size()), json);
-  if (value == "true" || value == "false")
-    return AddInteger("bool", value == "true");
-  if (first == '-' || (first >= '0' && first <= '9'))
-    return AddNumber(value);
-  BeginRow("null");
-  rows_->Null();
-  rows_->Null();
-  rows_->Null();
-  rows_->EndRow();
+void ArgRows::Name(std::string_view name, NameKind kind) {
+  if (!rest_ && budget_ == 0)
+    BeginRest();
+  if (rest_)
+    return rest_->Name(name, kind);
+  ResetKeys();
+  ++levels_.back().num_values;
+  const size_t size = key_.size();
+  if (levels_.size() > 1)
+    key_ += '.';
+  else if (kind == NameKind::kFree)
+    key_ += "debug.";
+  key_ += name;
+  flat_key_.append(key_, size);
 }
 
-void ArgRows::AddContainer(int depth, std::string_view* json) {
-  const char begin = TakeBytes(1, json).front();
-  const char end = begin == '{' ? '}' : ']';
-  if (Take(end, json))
-    return AddText("json", begin == '{' ? "{}" : "[]");
-  if (depth > kMaxDepth)
-    AddRest(json);
-  else if (begin == '{')
-    AddMembers(depth, json);
+void ArgRows::Add(const program::Value& value) {
+  BeginValue();
+  if (rest_)
+    rest_->Add(value);
   else
-    AddElements(depth, json);
-  Take(end, json);
+    std::visit(ValueWriter{this}, value);
 }
 
-void ArgRows::AddRest(std::string_view* json) {
-  AddText("json", TakeBytes(SizeUntilEnd(*json), json));
+void ArgRows::BeginValue() {
+  Level& level = levels_.back();
+  if (rest_ || level.container != Container::kArray)
+    return;
+  if (budget_ == 0)
+    return BeginRest();
+  ResetKeys();
+  key_ += '[' + std::to_string(level.num_values++) + ']';
 }
 
-void ArgRows::AddNumber(std::string_view text) {
-  const char* const end = text.data() + text.size();
-  int64_t number = 0;
-  const auto parsed_number = std::from_chars(text.data(), end, number);
-  if (parsed_number.ec == std::errc() && parsed_number.ptr == end)
-    return AddInteger("int", number);
-  uint64_t positive = 0;
-  const auto parsed = std::from_chars(text.data(), end, positive);
-  if (parsed.ec == std::errc() && parsed.ptr == end)
-    return AddInteger("uint", static_cast<int64_t>(positive));
-  BeginRow("real");
-  rows_->Null();
-  rows_->Number(strtod(std::string(text).c_str(), nullptr));
-  rows_->Null();
-  rows_->EndRow();
+void ArgRows::ResetKeys() {
+  flat_key_.resize(levels_.back().flat_size);
+  key_.resize(levels_.back().size);
+}
+
+void ArgRows::BeginRest() {
+  ResetKeys();
+  rest_json_.clear();
+  rest_.emplace(&rest_json_);
+  rest_depth_ = 0;
+}
+
+void ArgRows::EndRest() {
+  rest_.reset();
+  AddText("json", rest_json_);
 }
 
 void ArgRows::AddInteger(const char* type, int64_t value) {
   BeginRow(type);
   rows_->Number(value);
   rows_->Null();
+  rows_->Null();
+  rows_->EndRow();
+}
+
+void ArgRows::AddReal(double value) {
+  BeginRow("real");
+  rows_->Null();
+  rows_->Number(value);
   rows_->Null();
   rows_->EndRow();
 }

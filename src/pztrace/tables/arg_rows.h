@@ -6,16 +6,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "src/program/json_values.h"
+#include "src/program/value_sink.h"
 #include "src/table/row_writer.h"
 
 namespace pztrace {
 
 // Writes the arguments of events as rows, one for each value in them:
 //
-//   "a":{"b":[7,true]},"source_location":{"line_number":3}
+//   "a":{"b":[7,true]}, and the field "source_location":{"line_number":3}
 //
 //   arg_set_id  flat_key                     key            int_value ...
 //   1           debug.a.b                    debug.a.b[0]   7
@@ -24,7 +28,7 @@ namespace pztrace {
 //
 // The keys of debug annotations begin with "debug.", as in Perfetto's trace
 // processor.
-class ArgRows {
+class ArgRows final : public program::ValueSink {
  public:
   static constexpr size_t kNumColumns = 7;
   // The columns: the set, both keys, value_type, and the value in one of three.
@@ -35,30 +39,50 @@ class ArgRows {
   // REQUIRES: |rows| outlives it.
   explicit ArgRows(table::RowWriter* rows) : rows_(rows) {}
 
-  // Writes the rows of an event. |members| are those of a JSON object, as
-  // TimelineReader makes them.
-  void Add(int64_t set, std::string_view members);
+  // Begins the rows of an event, whose arguments have |size| bytes. Then come
+  // the members of a dictionary, and FinishSet().
+  void BeginSet(int64_t set, size_t size);
+  void FinishSet();
+
+  void Begin(Container container) override;
+  void End() override;
+  void Name(std::string_view name, NameKind kind = NameKind::kFree) override;
+  void Add(const program::Value& value) override;
 
  private:
-  // Write the rows of what |json| begins with, and take that away.
-  void AddMembers(int depth, std::string_view* json);
-  void AddElements(int depth, std::string_view* json);
-  void AddValue(int depth, std::string_view* json);
-  void AddContainer(int depth, std::string_view* json);
-  // Writes all of a container that is left as one row.
-  void AddRest(std::string_view* json);
-  void AddNumber(std::string_view text);
+  // A dictionary or an array, and the sizes of its keys.
+  struct Level {
+    Container container;
+    size_t flat_size;
+    size_t size;
+    size_t num_values = 0;
+  };
+
+  // Has a function for each type of a value, which writes its row.
+  struct ValueWriter;
+
+  // Sets the keys of the next value.
+  void BeginValue();
+  void ResetKeys();
+  // Begins to take all that is left of the innermost container as one row.
+  void BeginRest();
+  void EndRest();
   void AddInteger(const char* type, int64_t value);
+  void AddReal(double value);
   void AddText(const char* type, std::string_view text);
   void BeginRow(const char* type);
 
   table::RowWriter* const rows_;
   int64_t set_ = 0;
+  std::vector<Level> levels_;
   std::string flat_key_;
   std::string key_;
   // The bytes that the keys of the event may still take. Then what is left is
   // one text, so that the rows do not grow out of proportion.
   size_t budget_ = 0;
+  std::string rest_json_;
+  std::optional<program::JsonValues> rest_;
+  size_t rest_depth_ = 0;  // The number of open containers within it.
 };
 
 }  // namespace pztrace

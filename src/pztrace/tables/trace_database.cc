@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <memory>
 #include <optional>
@@ -103,21 +102,6 @@ void NumberOrNull(uint32_t number, RowWriter* rows) {
     rows->Null();
   else
     rows->Number(uint64_t{number});
-}
-
-// Returns the numbers of a list with commas between them, each once.
-std::vector<uint64_t> NumbersOf(std::string_view list) {
-  std::vector<uint64_t> numbers;
-  while (!list.empty()) {
-    const size_t size = std::min(list.find(','), list.size());
-    uint64_t number = 0;
-    std::from_chars(list.data(), list.data() + size, number);
-    numbers.push_back(number);
-    list.remove_prefix(std::min(size + 1, list.size()));
-  }
-  std::sort(numbers.begin(), numbers.end());
-  numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());
-  return numbers;
 }
 
 // The processes and threads that tracks belong to. Numbers count from 1; 0 is
@@ -315,15 +299,19 @@ class TraceDatabase {
   }
 
   void WriteDetails(int64_t id, uint64_t time_ns, const EventDetails& details) {
-    if (reads_args_ && !details.args.empty())
-      args_.Add(id, details.args);
-    if (!reads_flows_ || details.flows.empty())
-      return;
-    const std::vector<uint64_t> ended = NumbersOf(details.ended_flows);
-    for (const uint64_t flow : NumbersOf(details.flows)) {
-      flows_.push_back({flow, time_ns, id,
-                        std::binary_search(ended.begin(), ended.end(), flow)});
+    if (reads_args_ && !details.args.empty()) {
+      args_.BeginSet(id, details.args.size());
+      reader_.ReadArgs(details, UniqueNames::kByKind, &args_);
+      args_.FinishSet();
     }
+    if (!reads_flows_)
+      return;
+    // Each flow once. If it is there several times, it may end in one of them.
+    std::map<uint64_t, bool> flows;
+    for (const EventFlow& flow : details.flows)
+      flows[flow.id] |= flow.ends_here;
+    for (const auto& [flow, ends_here] : flows)
+      flows_.push_back({flow, time_ns, id, ends_here});
   }
 
   // Numbers the tracks of all events, so that queries for different tables have

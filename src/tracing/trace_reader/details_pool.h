@@ -22,14 +22,14 @@ namespace internal {
 using DetailsId = uint32_t;
 
 // The details of events and of open slices. Most are empty and have no place.
-// Places are reused, with the memory of their texts.
+// Places are reused, with their memory.
 class DetailsPool {
  public:
   static constexpr DetailsId kNone = 0;
 
   DetailsPool() : places_(1) {}
 
-  // Returns a place with |*details|, whose texts it swaps with older texts.
+  // Returns a place with |*details|, which it swaps with older ones.
   DetailsId Keep(EventDetails* details) {
     if (details->args.empty() && details->flows.empty())
       return kNone;
@@ -46,7 +46,7 @@ class DetailsPool {
   }
   const EventDetails& Get(DetailsId id) const { return places_[id]; }
 
-  // Appends the texts of |more| to |*to|, and frees |more|.
+  // Appends |more| to |*to|, and frees |more|.
   void Merge(DetailsId more, DetailsId* to) {
     if (more == kNone)
       return;
@@ -56,9 +56,9 @@ class DetailsPool {
     }
     EventDetails& all = places_[*to];
     const size_t before = SizeOf(all);
-    AddToList(places_[more].args, &all.args);
-    AddToList(places_[more].flows, &all.flows);
-    AddToList(places_[more].ended_flows, &all.ended_flows);
+    const EventDetails& added = places_[more];
+    all.args += added.args;
+    all.flows.insert(all.flows.end(), added.flows.begin(), added.flows.end());
     num_bytes_ += SizeOf(all) - before;
     Free(more);
   }
@@ -68,31 +68,24 @@ class DetailsPool {
       return;
     EventDetails& details = places_[id];
     num_bytes_ -= SizeOf(details);
-    for (std::string* text :
-         {&details.args, &details.flows, &details.ended_flows}) {
-      // Long texts are few. Their memory is not worth keeping.
-      if (text->capacity() > kMaxKeptSize)
-        std::string().swap(*text);
-      text->clear();
-    }
+    // Long lists are few. Their memory is not worth keeping.
+    if (details.args.capacity() > kMaxKeptSize)
+      std::string().swap(details.args);
+    if (details.flows.capacity() > kMaxKeptSize / sizeof(EventFlow))
+      std::vector<EventFlow>().swap(details.flows);
+    details.args.clear();
+    details.flows.clear();
     free_.push_back(id);
   }
 
-  // Returns the bytes of all texts that are kept.
+  // Returns the bytes of all details that are kept.
   size_t num_bytes() const { return num_bytes_; }
 
  private:
   static constexpr size_t kMaxKeptSize = 256;
 
   static size_t SizeOf(const EventDetails& details) {
-    return details.args.size() + details.flows.size() +
-           details.ended_flows.size();
-  }
-  static void AddToList(const std::string& more, std::string* list) {
-    if (!more.empty()) {
-      *list += list->empty() ? "" : ",";
-      *list += more;
-    }
+    return details.args.size() + details.flows.size() * sizeof(EventFlow);
   }
 
   std::deque<EventDetails> places_;

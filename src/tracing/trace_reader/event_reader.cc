@@ -6,6 +6,7 @@
 #include <iterator>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "protozero/proto_decoder.h"
 #include "protozero/tracing/trace.h"
@@ -39,11 +40,11 @@ class FormattedEvent final : public EventArgs {
 };
 
 template <typename Ids>
-void AppendIds(const Ids& ids, std::string* list) {
-  for (const uint64_t id : ids) {
-    *list += list->empty() ? "" : ",";
-    *list += std::to_string(id);
-  }
+void AppendFlows(const Ids& ids,
+                 bool ends_here,
+                 std::vector<EventFlow>* flows) {
+  for (const uint64_t id : ids)
+    flows->push_back({id, ends_here});
 }
 
 // Returns the text for the user about a field that the reader does not read.
@@ -402,27 +403,19 @@ void EventReader::AddExtraCounters(const ReadEvent& event) {
 void EventReader::FormatDetails(const ReadEvent& event, EventDetails* details) {
   details->args.clear();
   details->flows.clear();
-  details->ended_flows.clear();
   if (!parts_.callbacks.reads_details)
     return;
-  if (event.has_args && parts_.callbacks.format_args) {
+  if (event.has_args && parts_.callbacks.format_args)
     parts_.callbacks.format_args(FormattedEvent(event), &details->args);
-  }
   if (event.has_flows) {
     const TrackEvent::Decoder decoder(event.bytes);
-    AppendIds(decoder.flow_ids(), &details->flows);
-    AppendIds(decoder.flow_ids_old(), &details->flows);
-    AppendIds(decoder.terminating_flow_ids(), &details->ended_flows);
-    AppendIds(decoder.terminating_flow_ids_old(), &details->ended_flows);
+    AppendFlows(decoder.flow_ids(), false, &details->flows);
+    AppendFlows(decoder.flow_ids_old(), false, &details->flows);
+    AppendFlows(decoder.terminating_flow_ids(), true, &details->flows);
+    AppendFlows(decoder.terminating_flow_ids_old(), true, &details->flows);
   }
-  if (event.flow) {
-    AppendIds(std::initializer_list<uint64_t>{*event.flow},
-              event.ends_flow ? &details->ended_flows : &details->flows);
-  }
-  if (!details->ended_flows.empty()) {
-    details->flows += details->flows.empty() ? "" : ",";
-    details->flows += details->ended_flows;
-  }
+  if (event.flow)
+    details->flows.push_back({*event.flow, event.ends_flow});
 }
 
 DetailsId EventReader::KeepDetails(const ReadEvent& event) {

@@ -6,6 +6,7 @@ the trace are. Runs in the build directory."""
 
 import csv
 import json
+import math
 import os
 import pathlib
 import random
@@ -18,7 +19,7 @@ from cases import run_cases
 from row_cases import encode, text_of_line
 from timeline_command import PZTRACE, TimelineCommandTest, has_sqlite
 from track_events import BEGIN, END, INSTANT, arg, described, event, name
-from wire import delimited, integer
+from wire import delimited, double, integer
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 PAGE = (ROOT / 'docs' / 'sql.md').read_text()
@@ -304,6 +305,26 @@ class ContentTest(SqlTest):
     self.assertEqual(self.rows(trace, 'SELECT key FROM args ORDER BY key'),
                      [('correlation_id',), ('debug.x',), ('source_location.file_name',),
                       ('source_location.line_number',)])
+
+  def test_annotations_with_names_of_fields_are_no_fields(self):
+    trace = trace_of(
+        'thread\n100 BEGIN name: "a" source_location { line_number: 3 } '
+        'debug_annotations { name: "source_location" int_value: 1 } '
+        'debug_annotations { name: "[a.b]" int_value: 2 }\n'
+        '200 END debug_annotations { name: "log_message" int_value: 3 }')
+    self.assertEqual(self.rows(trace, 'SELECT key, int_value FROM args ORDER BY key'),
+                     [('debug.[a.b]', 2), ('debug.log_message', 3),
+                      ('debug.source_location', 1), ('source_location.line_number', 3)])
+
+  def test_values_have_the_types_of_the_trace(self):
+    self.assertEqual(
+        [row[2:] for row in self.args_of(
+            arg('u', integer(3, 5)), arg('i', integer(4, 5)),
+            arg('d', double(5, 5.0)), arg('n', double(5, math.inf)),
+            arg('j', delimited(9, b'[5,5.0,18446744073709551615]')))],
+        [('uint', 5, None, None), ('int', 5, None, None), ('real', None, 5.0, None),
+         ('string', None, None, 'Infinity'), ('int', 5, None, None),
+         ('real', None, 5.0, None), ('uint', -1, None, None)])
 
   def test_keys_do_not_grow_out_of_proportion(self):
     long = delimited(11, delimited(10, b'k' * 10000) +

@@ -84,13 +84,11 @@ class LegacyEventTest : public protozero::test::MadeTraceTest {
     TraceReader::Callbacks callbacks;
     callbacks.reads_details = true;
     callbacks.on_slice = [&](const Slice& slice) {
-      std::string row = slice.text->category + ":" + slice.text->name + " " +
-                        std::to_string(slice.begin_ns) + "+" +
-                        std::to_string(slice.duration_ns);
-      if (!slice.details->flows.empty())
-        row += " flows " + slice.details->flows;
-      if (!slice.details->ended_flows.empty())
-        row += " ends " + slice.details->ended_flows;
+      const std::string row =
+          slice.text->category + ":" + slice.text->name + " " +
+          std::to_string(slice.begin_ns) + "+" +
+          std::to_string(slice.duration_ns) +
+          protozero::test::TextOfFlows(*slice.details, " flows ");
       events.emplace_back(row, slice.track);
     };
     callbacks.on_instant = [&](const Instant& instant) {

@@ -15,6 +15,19 @@
 
 namespace protozero::test {
 
+// Returns the flows after |begin|, and those that end after " ends ".
+inline std::string TextOfFlows(const EventDetails& details, const char* begin) {
+  std::string all;
+  std::string ended;
+  for (const EventFlow& flow : details.flows) {
+    const std::string id = std::to_string(flow.id);
+    all += (all.empty() ? begin : ",") + id;
+    if (flow.ends_here)
+      ended += (ended.empty() ? " ends " : ",") + id;
+  }
+  return all + ended;
+}
+
 // A test with a trace, and with its slices as "name time+duration".
 class MadeTraceTest : public testing::Test {
  protected:
@@ -61,10 +74,7 @@ class MadeTraceTest : public testing::Test {
     callbacks.on_slice = [this](const Slice& slice) {
       rows_.push_back(slice.text->name + " " + std::to_string(slice.begin_ns) +
                       "+" + std::to_string(slice.duration_ns));
-      if (!slice.details->flows.empty())
-        rows_.back() += " " + slice.details->flows;
-      if (!slice.details->ended_flows.empty())
-        rows_.back() += " ends " + slice.details->ended_flows;
+      rows_.back() += TextOfFlows(*slice.details, " ");
     };
     callbacks.on_instant = [this](const Instant& instant) {
       rows_.push_back(instant.text->category + ":" + instant.text->name + " " +

@@ -249,8 +249,7 @@ TEST_F(SliceNestingTest, DetailsBeforeTheirSlice) {
   // There is no slice for these.
   Add(TimedEvent::kDetails, 20, 0, 1, "none");
   Add(TimedEvent::kNextDetails, 21, 0, 1, "none");
-  EXPECT_EQ(slices_,
-            (Slices{"c 15+1 1 2c", "b 14+3 2 1z,x,y", "a 10+8 5 0a,b"}));
+  EXPECT_EQ(slices_, (Slices{"c 15+1 1 2c", "b 14+3 2 1zxy", "a 10+8 5 0ab"}));
   nesting_.Finish(100);
   EXPECT_EQ(details_.num_bytes(), 0u);
 }
@@ -270,7 +269,7 @@ TEST_F(SliceNestingTest, DetailsOfBothEnds) {
   Add(TimedEvent::kEnd, 20, TimedEvent::kNoText, 1, "y");
   Add(TimedEvent::kBegin, 30, Text("b"));
   Add(TimedEvent::kEnd, 40, TimedEvent::kNoText, 1, "z");
-  EXPECT_EQ(slices_, (Slices{"a 10+10 10 0x,y", "b 30+10 10 0z"}));
+  EXPECT_EQ(slices_, (Slices{"a 10+10 10 0xy", "b 30+10 10 0z"}));
   EXPECT_EQ(details_.num_bytes(), 0u);
 }
 

@@ -437,13 +437,16 @@ struct SliceOfTask {
 
 std::vector<SliceOfTask> SlicesOf(const std::string& bytes) {
   std::vector<SliceOfTask> slices;
+  const pztrace::TimelineReader* reading = nullptr;
   pztrace::TimelineReader::Callbacks callbacks;
   callbacks.reads_details = true;
   callbacks.on_slice = [&](const pztrace::Slice& slice) {
-    slices.push_back(
-        {slice.text->name, slice.details->args, slice.track, true});
+    std::string args;
+    reading->AppendArgs(*slice.details, &args);
+    slices.push_back({slice.text->name, args, slice.track, true});
   };
   pztrace::TimelineReader reader(std::move(callbacks));
+  reading = &reader;
   EXPECT_TRUE(reader.Read(
       {reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()}));
   reader.Finish();

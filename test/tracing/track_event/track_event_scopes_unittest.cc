@@ -75,16 +75,19 @@ class SliceSession {
   ReadSlices Finish() {
     EXPECT_TRUE(trace_->Stop()) << trace_->error();
     ReadSlices read;
+    const pztrace::TimelineReader* reading = nullptr;
     pztrace::TimelineReader::Callbacks callbacks;
     callbacks.reads_details = true;
     callbacks.on_slice = [&](const pztrace::Slice& slice) {
-      const std::string& args = slice.details->args;  // "n":1
+      std::string args;
+      reading->AppendArgs(*slice.details, &args);  // "n":1
       const uint64_t n = args.size() > 4 ? strtoull(&args[4], nullptr, 10) : 0;
       const uint64_t end_ns = slice.begin_ns + slice.duration_ns;
       read.slices[n] = {slice.text->name, slice.begin_ns, end_ns, slice.self_ns,
                         slice.track};
     };
     pztrace::TimelineReader reader(std::move(callbacks));
+    reading = &reader;
     EXPECT_TRUE(reader.Read(
         {reinterpret_cast<const uint8_t*>(bytes_.data()), bytes_.size()}));
     reader.Finish();

@@ -1,6 +1,6 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#include "src/pztrace/events/extension_json.h"
+#include "src/pztrace/events/extension_args.h"
 
 #include <stdint.h>
 
@@ -10,7 +10,7 @@
 #include "protozero/proto_decoder.h"
 #include "src/pbz/field_path.h"
 #include "src/pbz/message_items.h"
-#include "src/program/text.h"
+#include "src/program/value_sink.h"
 
 namespace pztrace {
 
@@ -30,10 +30,9 @@ bool HasExtensions(protozero::ConstBytes bytes, const pbz::MessageType& type) {
 
 }  // namespace
 
-void AppendExtensions(protozero::ConstBytes bytes,
-                      const pbz::MessageType& type,
-                      ArgTexts* texts,
-                      std::string* members) {
+void AddExtensions(protozero::ConstBytes bytes,
+                   const pbz::MessageType& type,
+                   ArgEncoder* args) {
   pbz::MessageItems message;
   if (!HasExtensions(bytes, type) || !message.Read(bytes, 0, type, nullptr))
     return;
@@ -45,11 +44,9 @@ void AppendExtensions(protozero::ConstBytes bytes,
   }
   for (const auto& [id, of_field] : parts) {
     const pbz::FieldType& field = *type.FindField(id);
-    if (!members->empty())
-      *members += ',';
-    texts->Append(pbz::PathName(field), members);
-    *members += ':';
-    pbz::AppendFieldJson(items, of_field, field, members);
+    args->SharedName(pbz::PathName(field),
+                     program::ValueSink::NameKind::kField);
+    pbz::AddFieldValue(items, of_field, field, args);
   }
 }
 

@@ -1,16 +1,15 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#ifndef SRC_PZTRACE_EVENTS_ANNOTATION_JSON_H_
-#define SRC_PZTRACE_EVENTS_ANNOTATION_JSON_H_
+#ifndef SRC_PZTRACE_EVENTS_ANNOTATION_ARGS_H_
+#define SRC_PZTRACE_EVENTS_ANNOTATION_ARGS_H_
 
-#include <string>
 #include <string_view>
 
 #include "protozero/const_bytes.h"
 #include "protozero/tracing/trace_reader.h"
 #include "src/pbz/extended_schema.h"
 #include "src/pbz/schema.h"
-#include "src/pztrace/events/arg_texts.h"
+#include "src/pztrace/events/arg_encoder.h"
 
 namespace pztrace {
 
@@ -25,16 +24,15 @@ struct ArgSchema {
   const pbz::MessageType* event = nullptr;  // The message TrackEvent.
 };
 
-// Appends a DebugAnnotation of |event| as a member of a JSON object. A
-// malformed one is null. A message that the schema does not have becomes its
-// type and its bytes, like an Any in protobuf's JSON:
+// Adds a DebugAnnotation of |event| as a member of a dictionary. A malformed
+// one is null. A message that the schema does not have becomes its type and its
+// bytes, like an Any in protobuf's JSON:
 // {"@type":"a.B","value":"CAE="}
-void AppendMember(protozero::ConstBytes annotation,
-                  const protozero::EventArgs& event,
-                  const ArgSchema& schema,
-                  ArgTexts* texts,
-                  std::string* members);
+void AddAnnotation(protozero::ConstBytes annotation,
+                   const protozero::EventArgs& event,
+                   const ArgSchema& schema,
+                   ArgEncoder* args);
 
 }  // namespace pztrace
 
-#endif  // SRC_PZTRACE_EVENTS_ANNOTATION_JSON_H_
+#endif  // SRC_PZTRACE_EVENTS_ANNOTATION_ARGS_H_

@@ -1,0 +1,22 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef SRC_PZTRACE_EVENTS_JSON_READER_H_
+#define SRC_PZTRACE_EVENTS_JSON_READER_H_
+
+#include <string_view>
+
+#include "src/program/value_sink.h"
+
+namespace pztrace {
+
+// The limit of objects and lists in each other. A deeper one becomes null, or
+// is not taken for JSON.
+inline constexpr int kMaxJsonDepth = 32;
+
+// Gives the value of the JSON in |text| to |sink|. Returns false if it is not
+// JSON: then |sink| has got the values before the error.
+bool ReadJson(std::string_view text, program::ValueSink* sink);
+
+}  // namespace pztrace
+
+#endif  // SRC_PZTRACE_EVENTS_JSON_READER_H_
