@@ -24,6 +24,8 @@ using Container = program::ValueSink::Container;
 using protozero::ConstBytes;
 using protozero::ConstChars;
 using protozero::EventArgs;
+using protozero::Field;
+using protozero::proto_utils::ProtoWireType;
 using protozero::trace::InternedData;
 
 std::string_view ViewOf(ConstChars text) {
@@ -58,6 +60,89 @@ void AddNested(const Nested::Decoder& value, int depth, ArgEncoder* args) {
   args->End();
 }
 
+ProtoWireType WireTypeOf(uint32_t field_id) {
+  switch (field_id) {
+    case Annotation::kNameFieldNumber:
+    case Annotation::kStringValueFieldNumber:
+    case Annotation::kNestedValueFieldNumber:
+    case Annotation::kLegacyJsonValueFieldNumber:
+    case Annotation::kDictEntriesFieldNumber:
+    case Annotation::kArrayValuesFieldNumber:
+    case Annotation::kProtoTypeNameFieldNumber:
+    case Annotation::kProtoValueFieldNumber:
+      return ProtoWireType::kLengthDelimited;
+    case Annotation::kDoubleValueFieldNumber:
+      return ProtoWireType::kFixed64;
+    default:
+      return ProtoWireType::kVarInt;
+  }
+}
+
+// Calls |function| with the fields of an annotation that have the right type.
+template <typename Function>
+void ForEachField(ConstBytes annotation, Function function) {
+  protozero::ProtoDecoder decoder(annotation);
+  for (auto field = decoder.ReadField(); field; field = decoder.ReadField()) {
+    if (field.type() == WireTypeOf(field.id()))
+      function(field);
+  }
+}
+
+// The fields of an annotation. An own reader, because finding the member of the
+// large oneof with a decoder takes most of the time of reading arguments.
+struct AnnotationFields {
+  explicit AnnotationFields(ConstBytes annotation) : bytes(annotation) {
+    ForEachField(annotation, [this](const Field& field) {
+      switch (field.id()) {
+        case Annotation::kNameFieldNumber:
+          name = field;
+          break;
+        case Annotation::kNameIidFieldNumber:
+          name_iid = field;
+          break;
+        case Annotation::kProtoTypeNameFieldNumber:
+          type_name = field;
+          break;
+        case Annotation::kProtoTypeNameIidFieldNumber:
+          type_name_iid = field;
+          break;
+        case Annotation::kProtoValueFieldNumber:
+          message = field;
+          break;
+        case Annotation::kDictEntriesFieldNumber:
+          has_entries = true;
+          break;
+        case Annotation::kArrayValuesFieldNumber:
+          has_elements = true;
+          break;
+        case Annotation::kBoolValueFieldNumber:
+        case Annotation::kUintValueFieldNumber:
+        case Annotation::kIntValueFieldNumber:
+        case Annotation::kDoubleValueFieldNumber:
+        case Annotation::kStringValueFieldNumber:
+        case Annotation::kPointerValueFieldNumber:
+        case Annotation::kNestedValueFieldNumber:
+        case Annotation::kLegacyJsonValueFieldNumber:
+        case Annotation::kStringValueIidFieldNumber:
+          value = field;
+          break;
+        default:
+          break;
+      }
+    });
+  }
+
+  ConstBytes bytes;
+  Field name{};
+  Field name_iid{};
+  Field value{};  // The last member of the oneof.
+  Field type_name{};
+  Field type_name_iid{};
+  Field message{};
+  bool has_entries = false;
+  bool has_elements = false;
+};
+
 // Adds the annotations of an event.
 class AnnotationReader {
  public:
@@ -66,12 +151,12 @@ class AnnotationReader {
                    ArgEncoder* args)
       : event_(event), schema_(schema), args_(args) {}
 
-  void AddNamed(const Annotation::Decoder& annotation, int depth) {
-    if (annotation.has_name_iid()) {
+  void AddNamed(const AnnotationFields& annotation, int depth) {
+    if (annotation.name_iid.valid()) {
       args_->SharedName(TextOf(InternedData::kDebugAnnotationNamesFieldNumber,
-                               annotation.name_iid()));
+                               annotation.name_iid.as_uint64()));
     } else {
-      args_->Name(ViewOf(annotation.name()));
+      args_->Name(ViewOf(annotation.name.as_string()));
     }
     AddValue(annotation, depth);
   }
@@ -82,39 +167,38 @@ class AnnotationReader {
     return InternedText(event_.FindInterned(list, iid));
   }
 
-  void AddValue(const Annotation::Decoder& annotation, int depth) {
-    using Case = Annotation::Decoder::ValueCase;
-    switch (annotation.value_case()) {
-      case Case::kBoolValue:
-        return args_->Add(annotation.bool_value());
-      case Case::kUintValue:
-        return args_->Add(annotation.uint_value());
-      case Case::kIntValue:
-        return args_->Add(annotation.int_value());
-      case Case::kDoubleValue:
-        return args_->Add(annotation.double_value());
-      case Case::kStringValue:
-        return args_->Add(ViewOf(annotation.string_value()));
-      case Case::kStringValueIid:
+  void AddValue(const AnnotationFields& annotation, int depth) {
+    const Field& value = annotation.value;
+    switch (value.id()) {
+      case Annotation::kBoolValueFieldNumber:
+        return args_->Add(value.as_bool());
+      case Annotation::kUintValueFieldNumber:
+        return args_->Add(value.as_uint64());
+      case Annotation::kIntValueFieldNumber:
+        return args_->Add(value.as_int64());
+      case Annotation::kDoubleValueFieldNumber:
+        return args_->Add(value.as_double());
+      case Annotation::kStringValueFieldNumber:
+        return args_->Add(ViewOf(value.as_string()));
+      case Annotation::kStringValueIidFieldNumber:
         return args_->AddShared(
             TextOf(InternedData::kDebugAnnotationStringValuesFieldNumber,
-                   annotation.string_value_iid()));
-      case Case::kPointerValue:
-        return AddPointer(annotation.pointer_value());
-      case Case::kLegacyJsonValue:
-        return AddJson(ViewOf(annotation.legacy_json_value()));
-      case Case::kNestedValue:
-        return AddNested(Nested::Decoder(annotation.nested_value()), depth,
-                         args_);
-      case Case::kNotSet:
+                   value.as_uint64()));
+      case Annotation::kPointerValueFieldNumber:
+        return AddPointer(value.as_uint64());
+      case Annotation::kLegacyJsonValueFieldNumber:
+        return AddJson(ViewOf(value.as_string()));
+      case Annotation::kNestedValueFieldNumber:
+        return AddNested(Nested::Decoder(value.as_bytes()), depth, args_);
+      default:
         break;
     }
-    if (annotation.has_proto_value())
+    if (annotation.message.valid())
       AddMessage(annotation);
-    else if (depth < kMaxJsonDepth && annotation.has_dict_entries())
-      AddEntries(annotation, depth + 1);
-    else if (depth < kMaxJsonDepth && annotation.has_array_values())
-      AddElements(annotation, depth + 1);
+    else if (depth < kMaxJsonDepth && annotation.has_entries)
+      AddEntries(annotation.bytes, depth + 1);
+    else if (depth < kMaxJsonDepth && annotation.has_elements)
+      AddElements(annotation.bytes, depth + 1);
     else
       args_->Add(std::monostate());
   }
@@ -131,14 +215,14 @@ class AnnotationReader {
       args_->Add(text);
   }
 
-  void AddMessage(const Annotation::Decoder& annotation) {
-    std::string_view name = ViewOf(annotation.proto_type_name());
-    if (annotation.has_proto_type_name_iid()) {
+  void AddMessage(const AnnotationFields& annotation) {
+    std::string_view name = ViewOf(annotation.type_name.as_string());
+    if (annotation.type_name_iid.valid()) {
       name = TextOf(InternedData::kDebugAnnotationValueTypeNamesFieldNumber,
-                    annotation.proto_type_name_iid());
+                    annotation.type_name_iid.as_uint64());
     }
     name.remove_prefix(!name.empty() && name[0] == '.');
-    const ConstBytes bytes = annotation.proto_value();
+    const ConstBytes bytes = annotation.message.as_bytes();
     const pbz::MessageType* const type =
         schema_.messages == nullptr ? nullptr
                                     : schema_.messages->FindMessage(name);
@@ -155,17 +239,21 @@ class AnnotationReader {
     args_->End();
   }
 
-  void AddEntries(const Annotation::Decoder& annotation, int depth) {
+  void AddEntries(ConstBytes annotation, int depth) {
     args_->Begin(Container::kDictionary);
-    for (const ConstBytes entry : annotation.dict_entries())
-      AddNamed(Annotation::Decoder(entry), depth);
+    ForEachField(annotation, [&](const Field& field) {
+      if (field.id() == Annotation::kDictEntriesFieldNumber)
+        AddNamed(AnnotationFields(field.as_bytes()), depth);
+    });
     args_->End();
   }
 
-  void AddElements(const Annotation::Decoder& annotation, int depth) {
+  void AddElements(ConstBytes annotation, int depth) {
     args_->Begin(Container::kArray);
-    for (const ConstBytes value : annotation.array_values())
-      AddValue(Annotation::Decoder(value), depth);
+    ForEachField(annotation, [&](const Field& field) {
+      if (field.id() == Annotation::kArrayValuesFieldNumber)
+        AddValue(AnnotationFields(field.as_bytes()), depth);
+    });
     args_->End();
   }
 
@@ -190,7 +278,7 @@ void AddAnnotation(ConstBytes annotation,
                    const ArgSchema& schema,
                    ArgEncoder* args) {
   AnnotationReader(event, schema, args)
-      .AddNamed(Annotation::Decoder(annotation), 0);
+      .AddNamed(AnnotationFields(annotation), 0);
 }
 
 }  // namespace pztrace

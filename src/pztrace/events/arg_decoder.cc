@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <array>
-#include <tuple>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -92,11 +91,17 @@ EncodedValue TakeValue(std::string_view* bytes) {
   return value;
 }
 
+bool IsContainer(ArgEncoder::Type type) {
+  return type == ArgEncoder::kDictionary || type == ArgEncoder::kArray;
+}
+
 struct Member {
   std::string_view name;
   bool is_shared;
   NameKind kind;
   EncodedValue value;
+  // The member before it that has the same name, or null.
+  const Member* earlier;
 };
 
 class ArgDecoder {
@@ -116,11 +121,11 @@ class ArgDecoder {
     size_t size = 0;
     for (std::string_view left = bytes; !left.empty(); ++size) {
       if (size == members.size())
-        return AddManyMembers(bytes);
+        return MergeMembers({bytes});
       members[size] = TakeMember(&left);
       for (size_t i = 0; i < size; ++i) {
         if (IsSame(members[i], members[size]))
-          return AddManyMembers(bytes);
+          return MergeMembers({bytes});
       }
     }
     bool has_cut_name = false;
@@ -137,6 +142,7 @@ class ArgDecoder {
         member.is_shared ? texts_.Get(head >> 2) : TakeBytes(head >> 2, bytes);
     member.kind = (head & 1) != 0 ? NameKind::kField : NameKind::kFree;
     member.value = TakeValue(bytes);
+    member.earlier = nullptr;
     return member;
   }
 
@@ -145,29 +151,33 @@ class ArgDecoder {
            (unique_names_ == UniqueNames::kByText || a.kind == b.kind);
   }
 
-  // Adds the members without those that another one of the same name follows.
-  void AddManyMembers(std::string_view bytes) {
+  // Adds the members of a dictionary that has several |parts|, or names that
+  // are repeated.
+  void MergeMembers(const std::vector<std::string_view>& parts) {
     std::vector<Member> members;
-    while (!bytes.empty())
-      members.push_back(TakeMember(&bytes));
-    std::vector<size_t> sorted(members.size());
-    for (size_t i = 0; i < sorted.size(); ++i)
-      sorted[i] = i;
+    for (std::string_view part : parts) {
+      while (!part.empty())
+        members.push_back(TakeMember(&part));
+    }
+    std::vector<Member*> sorted;
+    for (Member& member : members)
+      sorted.push_back(&member);
     const bool by_kind = unique_names_ == UniqueNames::kByKind;
-    std::sort(sorted.begin(), sorted.end(), [&](size_t a, size_t b) {
-      return std::tuple(members[a].name, by_kind ? members[a].kind : NameKind(),
-                        a) < std::tuple(members[b].name,
-                                        by_kind ? members[b].kind : NameKind(),
-                                        b);
-    });
-    std::vector<bool> is_repeated(members.size());
+    std::stable_sort(sorted.begin(), sorted.end(),
+                     [by_kind](const Member* a, const Member* b) {
+                       return by_kind && a->kind != b->kind ? a->kind < b->kind
+                                                            : a->name < b->name;
+                     });
+    std::vector<bool> is_last(members.size(), true);
     for (size_t i = 1; i < sorted.size(); ++i) {
-      is_repeated[sorted[i - 1]] =
-          IsSame(members[sorted[i - 1]], members[sorted[i]]);
+      if (!IsSame(*sorted[i - 1], *sorted[i]))
+        continue;
+      sorted[i]->earlier = sorted[i - 1];
+      is_last[static_cast<size_t>(sorted[i - 1] - members.data())] = false;
     }
     bool has_cut_name = false;
     for (size_t i = 0; i < members.size(); ++i) {
-      if (!is_repeated[i])
+      if (is_last[i])
         AddMember(members[i], &has_cut_name);
     }
   }
@@ -181,7 +191,36 @@ class ArgDecoder {
       name = kCut;
     }
     sink_->Name(name, member.kind);
-    AddValue(member.value);
+    if (member.earlier != nullptr && IsContainer(member.value.type))
+      MergeContainers(member);
+    else
+      AddValue(member.value);
+  }
+
+  // Adds a dictionary or an array together with those of the same name before
+  // it, as far as these are of the same type.
+  void MergeContainers(const Member& last) {
+    std::vector<std::string_view> parts;
+    for (const Member* member = &last;
+         member != nullptr && member->value.type == last.value.type;
+         member = member->earlier) {
+      parts.push_back(member->value.bytes);
+    }
+    std::reverse(parts.begin(), parts.end());
+    if (last.value.type == ArgEncoder::kDictionary) {
+      sink_->Begin(Container::kDictionary);
+      MergeMembers(parts);
+    } else {
+      sink_->Begin(Container::kArray);
+      for (const std::string_view part : parts)
+        AddElements(part);
+    }
+    sink_->End();
+  }
+
+  void AddElements(std::string_view bytes) {
+    while (!bytes.empty())
+      AddValue(TakeValue(&bytes));
   }
 
   void AddValue(const EncodedValue& value) {
@@ -211,8 +250,7 @@ class ArgDecoder {
         return sink_->End();
       case ArgEncoder::kArray:
         sink_->Begin(Container::kArray);
-        for (std::string_view left = value.bytes; !left.empty();)
-          AddValue(TakeValue(&left));
+        AddElements(value.bytes);
         return sink_->End();
     }
   }

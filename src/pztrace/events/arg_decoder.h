@@ -15,9 +15,9 @@ namespace pztrace {
 enum class UniqueNames : bool { kByText, kByKind };
 
 // Gives |args|, which ArgEncoder has encoded with |texts|, to |sink|: members
-// of a dictionary. If a name is repeated, the last value counts. A shared text
-// is
-// "..." if there are so many that they would be much longer than |args|.
+// of a dictionary. If a name is repeated, the last value counts, but
+// dictionaries are merged, and arrays continue. A shared text is "..." if there
+// are so many that they would be much longer than |args|.
 void DecodeArgs(std::string_view args,
                 const ArgTexts& texts,
                 UniqueNames unique_names,

@@ -22,6 +22,31 @@ constexpr size_t kMaxGrowth = 32;
 // The limit of dictionaries and arrays in each other.
 constexpr size_t kMaxDepth = 128;
 
+// The keys of fields that Perfetto's trace processor calls in another way. A
+// key begins with what is shown for the fields around it.
+constexpr struct {
+  std::string_view key;
+  std::string_view shown;
+} kShownKeys[] = {
+    {"source_location", "source"},
+    {"task_execution", "task"},
+    {"log_message", "track_event.log_message"},
+    {"track_event.log_message.body", "track_event.log_message.message"},
+    {"track_event.log_message.prio", "track_event.priority"},
+    {"track_event.log_message.source_location", "track_event.log_message"},
+    {"chrome_legacy_ipc", "legacy_ipc"},
+    {"legacy_ipc.message_class", "legacy_ipc.class"},
+    {"legacy_ipc.message_line", "legacy_ipc.line"},
+};
+
+// Returns the name of a field. An extension's is without its package.
+std::string_view BareName(std::string_view field) {
+  if (field.empty() || field.front() != '[')
+    return field;
+  field = field.substr(1, field.size() - 2);
+  return field.substr(field.rfind('.') + 1);
+}
+
 }  // namespace
 
 struct ArgRows::ValueWriter {
@@ -69,7 +94,7 @@ void ArgRows::BeginSet(int64_t set, size_t size) {
   set_ = set;
   flat_key_.clear();
   key_.clear();
-  levels_.assign(1, {Container::kDictionary, 0, 0});
+  levels_.assign(1, {Container::kDictionary, "", ""});
   budget_ = kMinKeys + kMaxGrowth * size;
 }
 
@@ -84,7 +109,7 @@ void ArgRows::Begin(Container container) {
     ++rest_depth_;
     return rest_->Begin(container);
   }
-  levels_.push_back({container, flat_key_.size(), key_.size()});
+  levels_.push_back({container, flat_key_, key_});
   if (levels_.size() > kMaxDepth)
     BeginRest();
 }
@@ -115,8 +140,26 @@ void ArgRows::Name(std::string_view name, NameKind kind) {
     key_ += '.';
   else if (kind == NameKind::kFree)
     key_ += "debug.";
-  key_ += name;
+  if (kind == NameKind::kField) {
+    key_ += BareName(name);
+  } else {
+    // What separates names in keys is a _ in a name.
+    for (const char c : name)
+      key_ += c == '.' || c == '[' || c == ']' ? '_' : c;
+  }
   flat_key_.append(key_, size);
+  if (kind == NameKind::kField)
+    ShowAsPerfetto();
+}
+
+void ArgRows::ShowAsPerfetto() {
+  for (const auto& [key, shown] : kShownKeys) {
+    if (key_ == key) {
+      key_ = shown;
+      flat_key_ = shown;
+      return;
+    }
+  }
 }
 
 void ArgRows::Add(const program::Value& value) {
@@ -138,8 +181,8 @@ void ArgRows::BeginValue() {
 }
 
 void ArgRows::ResetKeys() {
-  flat_key_.resize(levels_.back().flat_size);
-  key_.resize(levels_.back().size);
+  flat_key_ = levels_.back().flat_key;
+  key_ = levels_.back().key;
 }
 
 void ArgRows::BeginRest() {

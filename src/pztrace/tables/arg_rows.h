@@ -19,15 +19,16 @@ namespace pztrace {
 
 // Writes the arguments of events as rows, one for each value in them:
 //
-//   "a":{"b":[7,true]}, and the field "source_location":{"line_number":3}
+//   "a.b":{"c":[7,true]}, and the field "source_location":{"line_number":3}
 //
-//   arg_set_id  flat_key                     key            int_value ...
-//   1           debug.a.b                    debug.a.b[0]   7
-//   1           debug.a.b                    debug.a.b[1]   1
-//   1           source_location.line_number  the same       3
+//   arg_set_id  flat_key            key                int_value ...
+//   1           debug.a_b.c         debug.a_b.c[0]     7
+//   1           debug.a_b.c         debug.a_b.c[1]     1
+//   1           source.line_number  the same           3
 //
-// The keys of debug annotations begin with "debug.", as in Perfetto's trace
-// processor.
+// The keys are those of Perfetto's trace processor: those of debug annotations
+// begin with "debug.", some fields have other names, and extensions have no
+// package.
 class ArgRows final : public program::ValueSink {
  public:
   static constexpr size_t kNumColumns = 7;
@@ -50,11 +51,11 @@ class ArgRows final : public program::ValueSink {
   void Add(const program::Value& value) override;
 
  private:
-  // A dictionary or an array, and the sizes of its keys.
+  // A dictionary or an array, and its keys.
   struct Level {
     Container container;
-    size_t flat_size;
-    size_t size;
+    std::string flat_key;
+    std::string key;
     size_t num_values = 0;
   };
 
@@ -64,6 +65,7 @@ class ArgRows final : public program::ValueSink {
   // Sets the keys of the next value.
   void BeginValue();
   void ResetKeys();
+  void ShowAsPerfetto();
   // Begins to take all that is left of the innermost container as one row.
   void BeginRest();
   void EndRest();

@@ -303,8 +303,8 @@ class ContentTest(SqlTest):
         'thread\n100 INSTANT name: "a" correlation_id: 7 source_location { file_name: "f" '
         'line_number: 3 } debug_annotations { name: "x" int_value: 1 }')
     self.assertEqual(self.rows(trace, 'SELECT key FROM args ORDER BY key'),
-                     [('correlation_id',), ('debug.x',), ('source_location.file_name',),
-                      ('source_location.line_number',)])
+                     [('correlation_id',), ('debug.x',), ('source.file_name',),
+                      ('source.line_number',)])
 
   def test_annotations_with_names_of_fields_are_no_fields(self):
     trace = trace_of(
@@ -313,8 +313,40 @@ class ContentTest(SqlTest):
         'debug_annotations { name: "[a.b]" int_value: 2 }\n'
         '200 END debug_annotations { name: "log_message" int_value: 3 }')
     self.assertEqual(self.rows(trace, 'SELECT key, int_value FROM args ORDER BY key'),
-                     [('debug.[a.b]', 2), ('debug.log_message', 3),
-                      ('debug.source_location', 1), ('source_location.line_number', 3)])
+                     [('debug._a_b_', 2), ('debug.log_message', 3),
+                      ('debug.source_location', 1), ('source.line_number', 3)])
+
+  def test_keys_are_those_of_perfetto(self):
+    trace = trace_of(
+        'thread\npacket { trusted_packet_sequence_id: 1 interned_data { '
+        'source_locations { iid: 3 file_name: "f" } log_message_body { iid: 1 body: "b" } } }\n'
+        '100 INSTANT name: "a" task_execution { posted_from_iid: 3 } log_message { '
+        'source_location_iid: 3 body_iid: 1 prio: PRIO_WARN } chrome_user_event { action: "u" } '
+        'debug_annotations { name: "a.b" dict_entries { name: "c[0]" string_value: "x" } } '
+        'debug_annotations { name: "a" dict_entries { name: "b" string_value: "y" } }')
+    self.assertEqual(self.rows(trace, 'SELECT key, string_value FROM args'),
+                     [('debug.a_b.c_0_', 'x'), ('debug.a.b', 'y'),
+                      ('task.posted_from.file_name', 'f'),
+                      ('track_event.log_message.message', 'b'),
+                      ('track_event.priority', 'PRIO_WARN'),
+                      ('track_event.log_message.file_name', 'f'),
+                      ('chrome_user_event.action', 'u')])
+
+  def test_an_end_adds_to_dictionaries_and_arrays(self):
+    trace = trace_of(
+        'thread\n100 BEGIN name: "a" debug_annotations { name: "d" '
+        'dict_entries { name: "host" string_value: "h" } '
+        'dict_entries { name: "l" array_values { int_value: 4 } array_values { int_value: 5 } } '
+        'dict_entries { name: "n" int_value: 1 } } '
+        'debug_annotations { name: "x" array_values { int_value: 7 } }\n'
+        '200 END debug_annotations { name: "d" '
+        'dict_entries { name: "l" array_values { int_value: 6 } } '
+        'dict_entries { name: "n" int_value: 2 } } '
+        'debug_annotations { name: "x" int_value: 8 }')
+    self.assertEqual(
+        self.rows(trace, 'SELECT key, ifnull(int_value, string_value) FROM args'),
+        [('debug.d.host', 'h'), ('debug.d.l[0]', 4), ('debug.d.l[1]', 5),
+         ('debug.d.l[2]', 6), ('debug.d.n', 2), ('debug.x', 8)])
 
   def test_values_have_the_types_of_the_trace(self):
     self.assertEqual(
