@@ -143,7 +143,7 @@ void ArgRows::Name(std::string_view name, NameKind kind) {
   if (kind == NameKind::kField) {
     key_ += BareName(name);
   } else {
-    // What separates names in keys is a _ in a name.
+    // Replaces the characters that separate names in keys.
     for (const char c : name)
       key_ += c == '.' || c == '[' || c == ']' ? '_' : c;
   }
