@@ -45,10 +45,6 @@ using protozero::ConstBytes;
 struct ExportOptions {
   std::vector<std::string> files;
   std::string format;
-  // Older spellings of it.
-  bool csv = false;
-  bool ndjson = false;
-  bool arrow = false;
   bool delimited = false;
   bool envelope = false;
   table::TableFormat table_format = table::TableFormat::kCsv;
@@ -61,7 +57,7 @@ struct ExportOptions {
   std::vector<std::string> import_dirs;
   std::string type;
 
-  bool is_table() const { return !format.empty() || csv || ndjson || arrow; }
+  bool is_table() const { return !format.empty(); }
   Framing framing() const {
     return from_delimited ? Framing::kDelimited : Framing::kOneMessage;
   }
@@ -328,9 +324,6 @@ program::Command ExportCommand(ExportOptions* options) {
         "and reported",
         &options->files},
        {table::kFormatOption, table::kFormatHelp, &options->format},
-       {"--csv", "", &options->csv},
-       {"--ndjson", "", &options->ndjson},
-       {"--arrow", "", &options->arrow},
        {"--delimited", "write messages, each after its size",
         &options->delimited},
        {"--envelope",
@@ -368,19 +361,12 @@ program::Command ExportCommand(ExportOptions* options) {
 // Sets the format of tables. Returns the problem with the choice of a format,
 // or an empty string.
 std::string ChooseFormat(ExportOptions* options) {
-  if (!options->format.empty() + options->csv + options->ndjson +
-          options->arrow + options->delimited + options->envelope !=
-      1) {
+  if (options->is_table() + options->delimited + options->envelope != 1)
     return "one of --format, --delimited and --envelope is needed";
-  }
   if (!options->is_table())
     return "";
-  const char* const older = options->csv      ? "csv"
-                            : options->ndjson ? "ndjson"
-                                              : "arrow";
   std::string why;
-  const auto format =
-      table::FormatOf(options->format.empty() ? older : options->format, &why);
+  const auto format = table::FormatOf(options->format, &why);
   if (format)
     options->table_format = *format;
   return why;

@@ -55,14 +55,10 @@ void PrintHelp(const Command& command, const std::vector<Option>& options) {
          static_cast<int>(command.usage.size()), command.usage.data(),
          static_cast<int>(command.about.size()), command.about.data());
   size_t width = 0;
-  for (const Option& option : options) {
-    if (!option.help.empty())
-      width = std::max(width, option.names.size());
-  }
+  for (const Option& option : options)
+    width = std::max(width, option.names.size());
   const size_t indent = width + 4;
   for (const Option& option : options) {
-    if (option.help.empty())
-      continue;
     std::string line = "  " + std::string(option.names);
     std::string_view words = option.help;
     while (!words.empty()) {

@@ -41,7 +41,7 @@ struct Option {
   // or, for an argument that has to be given and is no option, "FILE". If the
   // target of the last argument is a vector, there may be several.
   std::string_view names;
-  // The text of the help, without line ends. An option without it is not shown.
+  // The text of the help, without line ends.
   std::string_view help;
   Target target;
 };

@@ -160,7 +160,7 @@ class ArrowTest(unittest.TestCase):
     for text, num_rows in ((b'', 200000), (b'x' * 1000, 50000)):
       self.file.write_bytes(
           delimited(1, integer(1, 1) + delimited(2, text)) * num_rows)
-      command = [PBZ, 'export', '--arrow', '--schema', schema.path, '--rows',
+      command = [PBZ, 'export', '--format', 'arrow', '--schema', schema.path, '--rows',
                  'row', '--columns', 'id,text', self.file]
       with open(self.folder / 'stream', 'w+b') as stream:
         process = subprocess.Popen(command, stdout=stream)
@@ -182,7 +182,7 @@ class ArrowTest(unittest.TestCase):
     self.file.write_bytes(delimited(1, integer(1, 1)) * 100000)
     with open('/dev/full', 'wb') as full:
       process = subprocess.run(
-          [PBZ, 'export', '--arrow', '--schema', schema.path, '--rows', 'row',
+          [PBZ, 'export', '--format', 'arrow', '--schema', schema.path, '--rows', 'row',
            self.file], stdout=full, stderr=subprocess.PIPE, check=False)
     self.assertEqual(process.returncode, 1)
     self.assertIn(b'No space left', process.stderr)

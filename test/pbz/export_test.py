@@ -248,9 +248,6 @@ class ExportTest(unittest.TestCase):
     """The objects of NDJSON. CSV has to say the same."""
     lines, _ = run('--format', 'ndjson', *arguments, **options)
     table, _ = run('--format', 'csv', *arguments, **options)
-    # The older spellings.
-    self.assertEqual(run('--ndjson', *arguments, **options)[0], lines)
-    self.assertEqual(run('--csv', *arguments, **options)[0], table)
     rows = csv.DictReader(io.StringIO(table.decode(), newline=''))
     # Numbers as the text that they are.
     texts = objects(lines, parse_int=str, parse_float=str)
@@ -368,7 +365,7 @@ class ExportTest(unittest.TestCase):
     self.assertEqual([(row['from'], row['id']) for row in rows],
                      [(str(self.file), 1)] * 2 + [('-', 2)] +
                      [(str(self.file), 1)] * 2)
-    _, error = run('--csv', '--schema', schema.path, '--rows', 'row',
+    _, error = run('--format', 'csv', '--schema', schema.path, '--rows', 'row',
                    '--file-column', 'id', self.file, code=2)
     self.assertEqual(error, 'pbz: --file-column: there is a column id already\n')
 
@@ -418,7 +415,7 @@ class ExportTest(unittest.TestCase):
     for text, expected in ((b'\xff\xc3a', '\ufffd\ufffda'),
                            (b'a,"b"\r\n\0', 'a,"b"\r\n\0')):
       self.file.write_bytes(delimited(1, delimited(2, text)))
-      lines, _ = run('--ndjson', '--schema', schema.path, '--rows', 'row',
+      lines, _ = run('--format', 'ndjson', '--schema', schema.path, '--rows', 'row',
                      '--columns', 'text', self.file)
       self.assertEqual(objects(lines), [{'text': expected}])
 
@@ -427,7 +424,7 @@ class ExportTest(unittest.TestCase):
     self.file.write_bytes(delimited(1, b'') + delimited(1, delimited(5, b'')))
     for columns, cells in (('peer.host,id', [b'', b'""']),
                            ('peer.host', [b'""', b'""'])):
-      table, _ = run('--csv', '--schema', schema.path, '--rows', 'row',
+      table, _ = run('--format', 'csv', '--schema', schema.path, '--rows', 'row',
                      '--columns', columns, self.file)
       self.assertEqual([line.split(b',')[0] for line in table.splitlines()[1:]],
                        cells)
@@ -436,7 +433,7 @@ class ExportTest(unittest.TestCase):
     schema = self.schema_of_rows()
     self.file.write_bytes(delimited(1, delimited(2, b'=1') + integer(1, 7)))
     for option, cells in ((), b'=1'), (('--escape-formulas',), b"'=1"):
-      table, _ = run('--csv', *option, '--schema', schema.path, '--rows', 'row',
+      table, _ = run('--format', 'csv', *option, '--schema', schema.path, '--rows', 'row',
                      '--columns', 'text,id', self.file)
       self.assertEqual(table.splitlines()[1], cells + b',7')
 
@@ -447,8 +444,8 @@ class ExportTest(unittest.TestCase):
     row = delimited(1, integer(1, 1))
     bad = delimited(1, integer(1, 2) + tag(2, 2) + b'\x09')
     self.file.write_bytes(row + bad + row)
-    for output in '--ndjson', '--csv':
-      lines, error = run(output, '--schema', schema.path, '--rows', 'row',
+    for output in 'ndjson', 'csv':
+      lines, error = run('--format', output, '--schema', schema.path, '--rows', 'row',
                          '--columns', 'id', self.file, code=1)
       self.assertEqual(lines.count(b'1'), 2)
       self.assertNotIn(b'2', lines)
@@ -470,8 +467,8 @@ class ExportTest(unittest.TestCase):
     whole = delimited(1, row) + delimited(1, delimited(8, row))
     ends = {0, len(delimited(1, row)), len(whole)}
     # Each form once for a few lengths, all lengths for one form.
-    forms = [('--ndjson', '--schema', schema.path, '--rows', 'row'),
-             ('--csv', '--schema', schema.path),
+    forms = [('--format', 'ndjson', '--schema', schema.path, '--rows', 'row'),
+             ('--format', 'csv', '--schema', schema.path),
              ('--delimited', '--rows', '1')]
     for size in range(len(whole) + 1):
       self.file.write_bytes(whole[:size])
@@ -482,7 +479,7 @@ class ExportTest(unittest.TestCase):
                          (size, form, done.stderr))
         if size not in ends:
           self.assertIn(b'malformed at offset', done.stderr)
-        if form[0] == '--ndjson':
+        if form[1] == 'ndjson':
           self.assertEqual(len(objects(done.stdout)),
                            sum(0 < end <= size for end in ends))
 
@@ -497,7 +494,7 @@ class ExportTest(unittest.TestCase):
       for _ in range(rng.randint(0, 4)):
         content[rng.randrange(len(content))] = rng.randrange(256)
       done = subprocess.run(
-          [PBZ, 'export', '--ndjson', '--schema', schema.path, '--rows',
+          [PBZ, 'export', '--format', 'ndjson', '--schema', schema.path, '--rows',
            rng.choice(['row', 'log.row']), '-'], input=bytes(content),
           check=False, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
       self.assertIn(done.returncode, (0, 1), done.stderr)
@@ -509,7 +506,7 @@ class ExportTest(unittest.TestCase):
     with open(self.file, 'wb') as file:
       for _ in range(128):
         file.write(row * (MB // len(row)))
-    for form in (('--ndjson', '--schema', schema.path, '--rows', 'row'),
+    for form in (('--format', 'ndjson', '--schema', schema.path, '--rows', 'row'),
                  ('--delimited', '--rows', '1'), ('--envelope',)):
       with open(os.devnull, 'wb') as nowhere:
         process = subprocess.Popen([PBZ, 'export', *form, self.file],
@@ -525,28 +522,27 @@ class ExportTest(unittest.TestCase):
     with_schema = '--schema', schema.path
     for arguments, error in (
         ((), 'one of --format'),
-        (('--csv', '--ndjson'), 'one of --format'),
         (('--format', 'csv', '--delimited'), 'one of --format'),
         (('--format', 'xml', *with_schema), 'csv, ndjson or arrow'),
-        (('--csv',), 'need --schema'),
-        (('--arrow', *with_schema), 'built without Arrow'),
+        (('--format', 'csv'), 'need --schema'),
+        (('--format', 'arrow', *with_schema), 'built without Arrow'),
         (('--delimited',), '--delimited needs --rows'),
         (('--delimited', '--rows', '1', '--columns', 'id'), 'are for tables'),
         (('--delimited', '--rows', 'row'), 'names need --schema'),
         (('--delimited', '--rows', '0'), "'0' is no field number"),
         (('--envelope', '--rows', '1'), 'without --rows'),
-        (('--csv', *with_schema, '--rows', 'nope'), "no field 'nope'"),
-        (('--csv', *with_schema, '--rows', 'other'), 'is no message'),
-        (('--csv', *with_schema, '--columns', 'row.id'), 'row is repeated'),
-        (('--csv', *with_schema, '--columns', 'other.x'), 'has no fields'),
-        (('--csv', *with_schema, '--columns', 'other,other'), 'chosen twice'),
-        (('--csv', *with_schema, '-'), 'can be read once'),
+        (('--format', 'csv', *with_schema, '--rows', 'nope'), "no field 'nope'"),
+        (('--format', 'csv', *with_schema, '--rows', 'other'), 'is no message'),
+        (('--format', 'csv', *with_schema, '--columns', 'row.id'), 'row is repeated'),
+        (('--format', 'csv', *with_schema, '--columns', 'other.x'), 'has no fields'),
+        (('--format', 'csv', *with_schema, '--columns', 'other,other'), 'chosen twice'),
+        (('--format', 'csv', *with_schema, '-'), 'can be read once'),
     ):
       self.assertIn(error, run(*arguments, '-', code=2)[1])
 
   def test_other_files(self):
     schema = self.schema_of_rows()
-    form = '--ndjson', '--schema', schema.path
+    form = '--format', 'ndjson', '--schema', schema.path
     self.file.write_bytes(b'\3' + delimited(3, b'x') + b'\3' + delimited(3, b'y'))
     self.assertIn('; try --from-delimited', run(*form, self.file, code=1)[1])
     self.assertIn('No such file', run(*form, self.folder / 'none', code=1)[1])
@@ -557,7 +553,7 @@ class ExportTest(unittest.TestCase):
     self.file.write_bytes(delimited(1, integer(1, 1)) * 100000)
     with open('/dev/full', 'wb') as full:
       done = subprocess.run(
-          [PBZ, 'export', '--csv', '--schema', schema.path, '--rows', 'row',
+          [PBZ, 'export', '--format', 'csv', '--schema', schema.path, '--rows', 'row',
            self.file], stdout=full, stderr=subprocess.PIPE, check=False)
     self.assertEqual(done.returncode, 1)
     self.assertIn(b'No space left', done.stderr)

@@ -226,8 +226,8 @@ class DecodeTest(Scratch):
     for arguments in (('decode', field), ('stats', field),
                       ('decode', '--schema=auto', field),
                       ('export', '--envelope', field),
-                      ('export', '--csv', *packets, field),
-                      ('export', '--ndjson', *packets, field)):
+                      ('export', '--format', 'csv', *packets, field),
+                      ('export', '--format', 'ndjson', *packets, field)):
       with self.subTest(arguments=arguments):
         done = subprocess.run(
             [PBZ, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE,

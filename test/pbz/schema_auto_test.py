@@ -88,7 +88,7 @@ class SchemaAutoTest(unittest.TestCase):
     self.assertEqual(int(output.splitlines()[-1].split()[0]), len(self.trace))
 
   def export(self, *args, **options):
-    return self.pbz('export', '--ndjson', '--schema', 'auto', '--rows', 'packet',
+    return self.pbz('export', '--format', 'ndjson', '--schema', 'auto', '--rows', 'packet',
                     '--columns', 'track_event', *args, **options)
 
   def test_export_has_names(self):
@@ -261,7 +261,8 @@ class SchemaAutoTest(unittest.TestCase):
   def test_any_description_is_survived(self):
     for trace in with_broken_descriptions(self.trace, 150):
       for command in (['decode'], ['stats'],
-                      ['export', '--csv', '--rows', 'packet', '--columns', 'track_event']):
+                      ['export', '--format', 'csv', '--rows', 'packet',
+                       '--columns', 'track_event']):
         self.path.write_bytes(trace)
         result = subprocess.run(
             [PBZ, *command, '--schema', 'auto', self.path], timeout=60,

@@ -46,7 +46,6 @@ class CommandLineTest : public testing::Test {
   Words names_;
   uint64_t count_ = 7;
   bool quick_ = false;
-  bool hidden_ = false;
   Words rest_;
   Command command_ = {
       "disk copy",
@@ -58,8 +57,7 @@ class CommandLineTest : public testing::Test {
         &output_},
        {"-n NAME", "repeatable", &names_},
        {"--count N", "how often", &count_},
-       {"-q, --quick", "do not check", &quick_},
-       {"--hidden", "", &hidden_}},
+       {"-q, --quick", "do not check", &quick_}},
       "That is all.\n"};
   std::string out_;
   std::string err_;
@@ -69,7 +67,6 @@ TEST_F(CommandLineTest, TakesOptionsBetweenArguments) {
   EXPECT_EQ(Run({"-q", "--output", "b", "a", "-n", "x", "--count=3", "-ny"}),
             std::nullopt);
   EXPECT_TRUE(quick_);
-  EXPECT_FALSE(hidden_);
   EXPECT_EQ(input_, "a");
   EXPECT_EQ(output_, "b");
   EXPECT_EQ(names_, (Words{"x", "y"}));
@@ -160,7 +157,7 @@ TEST_F(CommandLineTest, NumbersAreDecimal) {
 
 TEST_F(CommandLineTest, NumbersFitTheirTarget) {
   uint32_t number = 0;
-  command_.options.push_back({"--small N", "", &number});
+  command_.options.push_back({"--small N", "a number", &number});
   EXPECT_EQ(Run({"a", "--small=4294967295"}), std::nullopt);
   EXPECT_EQ(number, UINT32_MAX);
   ExpectWrong({"a", "--small=4294967296"},
