@@ -13,28 +13,18 @@
 #include <algorithm>
 #include <array>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
-#include "protozero/tracing/loss_reason.h"
 #include "src/program/command_line.h"
 #include "src/program/io.h"
-#include "src/program/json_values.h"
-#include "src/program/value_sink.h"
 #include "src/pztrace/commands.h"
-#include "src/pztrace/events/exported_tracks.h"
-#include "src/pztrace/events/shared_rows.h"
-#include "src/pztrace/events/timeline_file.h"
-#include "src/pztrace/events/timeline_reader.h"
 #include "src/pztrace/program_name.h"
-#include "src/pztrace/tables/task_rows.h"
+#include "src/pztrace/tables/exported_tables.h"
+#include "src/pztrace/tables/table_columns.h"
 #include "src/pztrace/tables/trace_database.h"
-#include "src/pztrace/tasks/task_timeline.h"
 #include "src/pztrace/trace_file/output_file.h"
-#include "src/pztrace/trace_file/shown_name.h"
 #include "src/table/row_writer.h"
 
 namespace pztrace {
@@ -43,255 +33,14 @@ namespace {
 
 using program::kFailure;
 using program::kSuccess;
-using table::Column;
 using table::RowWriter;
 using table::TableFormat;
 
-enum TableId : size_t {
-  kSlices,
-  kInstants,
-  kCounters,
-  kTasks,
-  kLosses,
-  kNumTables
-};
-
-constexpr const char* kTableNames[kNumTables] = {"slices", "instants",
-                                                 "counters", "tasks", "losses"};
-
 constexpr std::string_view kSqlite = "sqlite";
 
-std::vector<Column> ColumnsOf(TableId table) {
-  using Type = Column::Type;
-  std::vector<Column> columns = {{"host", Type::kText},
-                                 {"file", Type::kText},
-                                 {"process", Type::kText},
-                                 {"pid", Type::kInt64}};
-  const auto add = [&columns](const std::vector<Column>& more) {
-    columns.insert(columns.end(), more.begin(), more.end());
-  };
-  if (table == kTasks) {
-    add(TaskColumns());
-    return columns;
-  }
-  add({{"tid", Type::kInt64}, {"thread", Type::kText}});
-  if (table == kLosses) {
-    add({{"reason", Type::kText},
-         {"packets", Type::kUint64},
-         {"places", Type::kUint64}});
-    return columns;
-  }
-  add({{"track", Type::kText}, {"ts", Type::kUint64}, {"time", Type::kInt64}});
-  if (table == kSlices)
-    add({{"dur", Type::kUint64},
-         {"self", Type::kUint64},
-         {"depth", Type::kUint64}});
-  if (table == kCounters)
-    add({{"unit", Type::kText}, {"value", Type::kDouble}});
-  else
-    add({{"category", Type::kText},
-         {"name", Type::kText},
-         {"args", Type::kJson},
-         {"flows", Type::kJson},
-         {"ended_flows", Type::kJson}});
-  if (table == kSlices)
-    add({{"row", Type::kUint64}});
-  return columns;
+TableInfo InfoOf(size_t table) {
+  return ExportedTableInfo(static_cast<ExportedTable>(table));
 }
-
-// The writers of the tables, null for those that are not wanted.
-using Tables = std::array<std::unique_ptr<RowWriter>, kNumTables>;
-
-// Writes rows for the events of one file.
-class Exporter {
- public:
-  Exporter(const std::string& host,
-           const std::string& file,
-           bool has_unfinished,
-           const Tables& tables)
-      : host_(host),
-        file_(file),
-        tables_(tables),
-        reader_(MakeCallbacks(has_unfinished)) {}
-
-  bool Export(TraceInput* input) {
-    const bool has_details = tables_[kSlices] || tables_[kInstants];
-    const bool ok = ReadTimeline(
-        file_, input, &reader_,
-        /*reads_ahead=*/has_details || tables_[kCounters] != nullptr);
-    if (tables_[kTasks]) {
-      tasks_.Finish(reader_.end_ns());
-      AddTasks(tables_[kTasks].get());
-    }
-    if (tables_[kLosses])
-      AddLosses(tables_[kLosses].get());
-    if (has_details || tables_[kCounters] || tables_[kTasks])
-      PrintOmissions(reader_, stderr);
-    return ok;
-  }
-
- private:
-  TimelineReader::Callbacks MakeCallbacks(bool has_unfinished) {
-    TimelineReader::Callbacks callbacks;
-    if (tables_[kSlices]) {
-      callbacks.on_slice = [this](const Slice& slice) {
-        AddSlice(slice, /*is_open=*/false);
-      };
-      if (has_unfinished) {
-        callbacks.on_unfinished = [this](const Slice& slice) {
-          AddSlice(slice, /*is_open=*/true);
-        };
-      }
-    }
-    if (tables_[kInstants]) {
-      callbacks.on_instant = [this](const Instant& instant) {
-        RowWriter& rows = *tables_[kInstants];
-        BeginRow(instant.time_ns, &exported_.Get(instant.track), &rows);
-        AddEvent(*instant.text, *instant.details, &rows);
-        rows.EndRow();
-      };
-    }
-    if (tables_[kCounters]) {
-      callbacks.on_counter = [this](const CounterValue& value) {
-        RowWriter& rows = *tables_[kCounters];
-        ExportedTrack& track = exported_.Get(value.track);
-        BeginRow(value.time_ns, &track, &rows);
-        rows.Text(track.unit);
-        rows.Number(value.value);
-        rows.EndRow();
-      };
-    }
-    if (tables_[kTasks]) {
-      callbacks.on_task_step = [this](const protozero::TaskStep& step) {
-        tasks_.Add(step);
-      };
-    }
-    callbacks.reads_details = callbacks.on_slice || callbacks.on_instant;
-    return callbacks;
-  }
-
-  void AddSlice(const Slice& slice, bool is_open) {
-    RowWriter& rows = *tables_[kSlices];
-    ExportedTrack& track = exported_.Get(slice.track);
-    BeginRow(slice.begin_ns, &track, &rows);
-    if (is_open) {
-      rows.Null();
-      rows.Null();
-    } else {
-      rows.Number(slice.duration_ns);
-      rows.Number(slice.self_ns);
-    }
-    rows.Number(uint64_t{slice.depth});
-    AddEvent(*slice.text, *slice.details, &rows);
-    uint64_t row = 0;
-    if (track.shares_rows) {
-      if (!track.row_group)
-        track.row_group = packer_.AddGroup(track.place.group);
-      row = packer_.RowOf(*track.row_group, slice.track, slice.root_ns,
-                          slice.begin_ns + slice.duration_ns, slice.depth == 0);
-    }
-    rows.Number(row);
-    rows.EndRow();
-  }
-
-  void AddPlace(const TrackPlace& place, RowWriter* rows) {
-    rows->Text(host_);
-    rows->Text(file_);
-    rows->Text(place.process);
-    rows->Number(place.pid);
-    rows->Number(place.tid);
-    rows->Text(place.thread);
-  }
-
-  void BeginRow(uint64_t time_ns, ExportedTrack* track, RowWriter* rows) {
-    if (track->cells.num_cells != 0) {
-      rows->Begin(track->cells);
-    } else {
-      AddPlace(track->place, rows);
-      rows->Text(Cut(track->place.path, ExportedTracks::kMaxPathSize));
-      rows->KeepBeginning(&track->cells);
-    }
-    rows->Number(time_ns);
-    rows->Number(reader_.RealtimeOf(time_ns));
-  }
-
-  void AddEvent(const EventText& text,
-                const EventDetails& details,
-                RowWriter* rows) {
-    rows->Text(text.category);
-    rows->Text(text.name);
-    rows->Json(ArgsJson(details));
-    rows->Json(FlowsJson(details, [](const EventFlow&) { return true; }));
-    rows->Json(FlowsJson(details,
-                         [](const EventFlow& flow) { return flow.ends_here; }));
-  }
-
-  // Return JSON that is valid until the next call.
-  std::string_view ArgsJson(const EventDetails& details) {
-    if (details.args.empty())
-      return "{}";
-    json_ = '{';
-    reader_.AppendArgs(details, &json_);
-    json_ += '}';
-    return json_;
-  }
-  template <typename Function>
-  std::string_view FlowsJson(const EventDetails& details, Function is_wanted) {
-    if (details.flows.empty())
-      return "[]";
-    json_.clear();
-    program::JsonValues values(&json_);
-    values.Begin(program::ValueSink::Container::kArray);
-    for (const EventFlow& flow : details.flows) {
-      if (is_wanted(flow))
-        values.Add(flow.id);
-    }
-    values.End();
-    return json_;
-  }
-
-  void AddTasks(RowWriter* rows) {
-    WriteTasks(
-        tasks_, reader_,
-        [&](const protozero::TrackInfo& process) {
-          rows->Text(host_);
-          rows->Text(file_);
-          rows->Text(process.name);
-          rows->Number(int64_t{process.pid});
-        },
-        rows);
-  }
-
-  void AddLosses(RowWriter* rows) {
-    for (const auto& [reason, packets] : reader_.packets_lost()) {
-      AddPlace(TrackPlace(), rows);
-      rows->Text(protozero::LossReasonToString(
-          static_cast<protozero::LossReason>(reason)));
-      rows->Number(packets);
-      rows->Null();
-      rows->EndRow();
-    }
-    for (const auto& [sequence, gaps] : reader_.gaps()) {
-      TrackPlace place = exported_.Get(gaps.track).place;
-      if (place.pid == 0)
-        place.pid = gaps.pid;
-      AddPlace(place, rows);
-      rows->Text("");
-      rows->Null();
-      rows->Number(gaps.places);
-      rows->EndRow();
-    }
-  }
-
-  const std::string& host_;
-  const std::string& file_;
-  const Tables& tables_;
-  TimelineReader reader_;
-  ExportedTracks exported_{reader_.tracks()};
-  RowPacker packer_;
-  TaskTimeline tasks_;
-  std::string json_;
-};
 
 // The files that the tables go to.
 class Outputs {
@@ -324,7 +73,7 @@ class Outputs {
       if (!files_[i].Open(folder_.empty() ? "-" : PathOf(i)))
         return false;
       tables_[i] = RowWriter::Create(files_[i].stream(), options_,
-                                     ColumnsOf(static_cast<TableId>(i)));
+                                     ColumnsOf(InfoOf(i).columns));
     }
     return true;
   }
@@ -340,7 +89,7 @@ class Outputs {
     return ok;
   }
 
-  const Tables& tables() const { return tables_; }
+  const ExportedTables& tables() const { return tables_; }
 
  private:
   std::string PathOf(size_t table) const {
@@ -348,13 +97,13 @@ class Outputs {
                                   : options_.format == TableFormat::kArrow
                                       ? ".arrow"
                                       : ".ndjson";
-    return folder_ + "/" + kTableNames[table] + extension;
+    return folder_ + "/" + std::string(InfoOf(table).name) + extension;
   }
 
   const std::string folder_;
   const table::TableOptions options_;
   std::array<OutputFile, kNumTables> files_;
-  Tables tables_;
+  ExportedTables tables_;
 };
 
 std::string HostName() {
@@ -453,9 +202,9 @@ bool ExportFiles(const ExportArguments& arguments, Outputs* outputs) {
     if (!is_open && !outputs->Open(arguments.wanted))
       return false;
     is_open = true;
-    Exporter exporter(arguments.host, file, arguments.unfinished,
-                      outputs->tables());
-    ok = exporter.Export(&input) && ok;
+    ok = ExportTables(arguments.host, file, arguments.unfinished, &input,
+                      outputs->tables()) &&
+         ok;
   }
   return outputs->Close() && ok;
 }

@@ -17,6 +17,7 @@
 #include "src/pztrace/events/timeline_file.h"
 #include "src/pztrace/events/timeline_reader.h"
 #include "src/pztrace/program_name.h"
+#include "src/pztrace/tables/table_columns.h"
 #include "src/pztrace/tables/task_rows.h"
 #include "src/pztrace/tasks/request_path.h"
 #include "src/pztrace/tasks/task_summary.h"
@@ -438,9 +439,10 @@ int TasksMain(int argc, char** argv) {
       // The table begins when there is something to read, so that no empty one
       // follows an error.
       if (!arguments.format.empty()) {
-        rows = RowWriter::Create(stdout, options,
-                                 arguments.has_paths() ? RequestPathColumns()
-                                                       : TaskSummaryColumns());
+        rows = RowWriter::Create(
+            stdout, options,
+            ColumnsOf(arguments.has_paths() ? RequestPathColumns()
+                                            : TaskSummaryColumns()));
       }
       printer = std::make_unique<TasksPrinter>(arguments, rows.get());
     }

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <charconv>
 #include <system_error>
+#include <tuple>
 #include <variant>
 
 #include "src/program/text.h"
@@ -39,6 +40,26 @@ constexpr struct {
     {"legacy_ipc.message_line", "legacy_ipc.line"},
 };
 
+struct ArgRow {
+  int64_t set;
+  std::string_view flat_key;
+  std::string_view key;
+  std::string_view type;
+  std::optional<int64_t> integer;
+  std::optional<double> real;
+  std::optional<std::string_view> text;
+};
+
+constexpr std::tuple kArgTable{
+    TableColumn{"arg_set_id", "", &ArgRow::set},
+    TableColumn{"flat_key", "as `debug.user.ids`", &ArgRow::flat_key},
+    TableColumn{"key", "as `debug.user.ids[0]`", &ArgRow::key},
+    TableColumn{"value_type", "int, uint, bool, real, string, null or json",
+                &ArgRow::type},
+    TableColumn{"int_value", "", &ArgRow::integer},
+    TableColumn{"real_value", "", &ArgRow::real},
+    TableColumn{"string_value", "", &ArgRow::text}};
+
 // Returns the name of a field. An extension's is without its package.
 std::string_view BareName(std::string_view field) {
   if (field.empty() || field.front() != '[')
@@ -50,21 +71,15 @@ std::string_view BareName(std::string_view field) {
 }  // namespace
 
 struct ArgRows::ValueWriter {
-  void operator()(std::monostate) const {
-    args->BeginRow("null");
-    args->rows_->Null();
-    args->rows_->Null();
-    args->rows_->Null();
-    args->rows_->EndRow();
-  }
-  void operator()(bool value) const { args->AddInteger("bool", value); }
-  void operator()(int64_t value) const { args->AddInteger("int", value); }
+  void operator()(std::monostate) const { args->AddRow("null", {}); }
+  void operator()(bool value) const { args->AddRow("bool", value); }
+  void operator()(int64_t value) const { args->AddRow("int", value); }
   void operator()(uint64_t value) const {
-    args->AddInteger("uint", static_cast<int64_t>(value));
+    args->AddRow("uint", static_cast<int64_t>(value));
   }
   void operator()(double value) const {
     if (isfinite(value))
-      args->AddReal(value);
+      args->AddRow("real", {}, value);
     else
       args->AddText("string", program::NonFiniteName(value));
   }
@@ -81,7 +96,8 @@ struct ArgRows::ValueWriter {
     else if (is_whole(std::from_chars(begin, end, positive)))
       (*this)(positive);
     else
-      args->AddReal(strtod(std::string(value.digits).c_str(), nullptr));
+      args->AddRow("real", {},
+                   strtod(std::string(value.digits).c_str(), nullptr));
   }
   void operator()(std::string_view text) const {
     args->AddText("string", text);
@@ -89,6 +105,10 @@ struct ArgRows::ValueWriter {
 
   ArgRows* args;
 };
+
+std::vector<ColumnInfo> ArgRows::Columns() {
+  return InfosOf<ArgRow>(kArgTable);
+}
 
 void ArgRows::BeginSet(int64_t set, size_t size) {
   set_ = set;
@@ -197,36 +217,17 @@ void ArgRows::EndRest() {
   AddText("json", rest_json_);
 }
 
-void ArgRows::AddInteger(const char* type, int64_t value) {
-  BeginRow(type);
-  rows_->Number(value);
-  rows_->Null();
-  rows_->Null();
-  rows_->EndRow();
-}
-
-void ArgRows::AddReal(double value) {
-  BeginRow("real");
-  rows_->Null();
-  rows_->Number(value);
-  rows_->Null();
-  rows_->EndRow();
-}
-
 void ArgRows::AddText(const char* type, std::string_view text) {
-  BeginRow(type);
-  rows_->Null();
-  rows_->Null();
-  rows_->Text(text);
-  rows_->EndRow();
+  AddRow(type, {}, {}, text);
 }
 
-void ArgRows::BeginRow(const char* type) {
+void ArgRows::AddRow(const char* type,
+                     std::optional<int64_t> integer,
+                     std::optional<double> real,
+                     std::optional<std::string_view> text) {
   budget_ -= std::min(budget_, flat_key_.size() + key_.size());
-  rows_->Number(set_);
-  rows_->Text(flat_key_);
-  rows_->Text(key_);
-  rows_->Text(type);
+  WriteRow(kArgTable, ArgRow{set_, flat_key_, key_, type, integer, real, text},
+           rows_);
 }
 
 }  // namespace pztrace

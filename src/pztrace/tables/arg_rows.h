@@ -13,6 +13,7 @@
 
 #include "src/program/json_values.h"
 #include "src/program/value_sink.h"
+#include "src/pztrace/tables/table_columns.h"
 #include "src/table/row_writer.h"
 
 namespace pztrace {
@@ -31,11 +32,7 @@ namespace pztrace {
 // package.
 class ArgRows final : public program::ValueSink {
  public:
-  static constexpr size_t kNumColumns = 7;
-  // The columns: the set, both keys, value_type, and the value in one of three.
-  static constexpr char kColumns[] =
-      "arg_set_id INTEGER, flat_key TEXT, key TEXT, value_type TEXT, "
-      "int_value INTEGER, real_value REAL, string_value TEXT";
+  static std::vector<ColumnInfo> Columns();
 
   // REQUIRES: |rows| outlives it.
   explicit ArgRows(table::RowWriter* rows) : rows_(rows) {}
@@ -69,10 +66,12 @@ class ArgRows final : public program::ValueSink {
   // Begins to take all that is left of the innermost container as one row.
   void BeginRest();
   void EndRest();
-  void AddInteger(const char* type, int64_t value);
-  void AddReal(double value);
   void AddText(const char* type, std::string_view text);
-  void BeginRow(const char* type);
+  // Writes a row, whose value is in one of the last three columns, or null.
+  void AddRow(const char* type,
+              std::optional<int64_t> integer,
+              std::optional<double> real = std::nullopt,
+              std::optional<std::string_view> text = std::nullopt);
 
   table::RowWriter* const rows_;
   int64_t set_ = 0;

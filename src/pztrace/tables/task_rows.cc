@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <optional>
 #include <string_view>
+#include <tuple>
 
 #include "src/program/text.h"
 #include "src/pztrace/events/track_info.h"
@@ -15,7 +17,6 @@ namespace pztrace {
 namespace {
 
 using State = TaskTimeline::State;
-using table::Column;
 using table::RowWriter;
 
 std::string_view StateText(State state) {
@@ -83,25 +84,6 @@ std::string CountsAsJson(const std::map<PlaceKey, uint64_t>& counts) {
   return json + "}";
 }
 
-// Writes the first cells of a row.
-void BeginRow(const std::string& file,
-              const TrackInfo& process,
-              RowWriter* rows) {
-  rows->Text(file);
-  rows->Text(process.name);
-  rows->Number(int64_t{process.pid});
-}
-
-void WriteNumber(uint32_t number, RowWriter* rows) {
-  rows->Number(uint64_t{number});
-}
-
-void WritePlace(const PlaceKey& place, RowWriter* rows) {
-  rows->Text(place.name);
-  rows->Text(place.file);
-  WriteNumber(place.line, rows);
-}
-
 PlaceKey PlaceKeyOf(const TaskTimeline& timeline, uint32_t place) {
   if (place == kNoIndex)
     return {};
@@ -109,19 +91,8 @@ PlaceKey PlaceKeyOf(const TaskTimeline& timeline, uint32_t place) {
   return {found.name, found.file, found.line};
 }
 
-// Writes the number of a task, or null.
-void WriteTaskNumber(const TaskTimeline& timeline,
-                     uint32_t task,
-                     RowWriter* rows) {
-  if (task == kNoIndex)
-    rows->Null();
-  else
-    rows->Number(timeline.tasks()[task].number);
-}
-
-void WriteText(const TaskTimeline& timeline, uint32_t number, RowWriter* rows) {
-  rows->Text(number == kNoIndex ? std::string_view()
-                                : timeline.texts()[number]);
+std::string_view TextOf(const TaskTimeline& timeline, uint32_t number) {
+  return number == kNoIndex ? std::string_view() : timeline.texts()[number];
 }
 
 std::string ThreadLabel(const TaskTimeline& timeline,
@@ -156,51 +127,213 @@ TaskTimes TimesOf(const TaskTimeline& timeline,
   return times;
 }
 
-void WriteTask(const TaskTimeline& timeline,
-               const TimelineReader& reader,
-               const TaskTimeline::Task& task,
-               RowWriter* rows) {
-  const TaskTimes times = TimesOf(timeline, task);
-  const TaskTimeline::Part& first = timeline.parts()[task.first_part];
-  const TaskTimeline::Part& last = timeline.parts()[task.last_part];
-  rows->Number(task.number);
-  WriteText(timeline, task.name, rows);
-  WritePlace(PlaceKeyOf(timeline, task.place), rows);
-  WriteTaskNumber(timeline, task.parent, rows);
-  WriteText(timeline, timeline.LastRequestOf(task), rows);
-  rows->Number(first.begin_ns);
-  rows->Number(reader.RealtimeOf(first.begin_ns));
-  rows->Bool(task.is_spawn_known);
-  if (last.state() == State::kEnded)
-    rows->Number(last.begin_ns - first.begin_ns);
-  else
-    rows->Null();
-  rows->Text(StateText(last.state()));
-  rows->Text(ResultText(task.result));
-  rows->Number(times.of(State::kRunning).count);
-  rows->Number(times.of(State::kRunning).total_ns);
-  rows->Number(times.of(State::kWaiting).total_ns);
-  rows->Number(times.of(State::kReady).total_ns);
-  rows->Number(times.of(State::kUnknown).total_ns);
-  rows->Number(times.of(State::kRunning).max_ns);
-  rows->Json(TimesAsJson(times.waits));
-  rows->EndRow();
-}
+constexpr std::tuple kSourceColumns{
+    TableColumn{"place", "where it was spawned", &PlaceKey::name},
+    TableColumn{"source", "", &PlaceKey::file},
+    TableColumn{"line", "", &PlaceKey::line}};
+
+// A task, and what its row needs.
+struct TaskCells {
+  TaskCells(const TaskTimeline& timeline,
+            const TimelineReader& reader,
+            const TaskTimeline::Task& task)
+      : timeline(timeline),
+        reader(reader),
+        task(task),
+        first(timeline.parts()[task.first_part]),
+        last(timeline.parts()[task.last_part]),
+        times(TimesOf(timeline, task)) {}
+
+  uint64_t number() const { return task.number; }
+  std::string_view name() const { return TextOf(timeline, task.name); }
+  std::optional<uint64_t> parent() const {
+    if (task.parent == kNoIndex)
+      return std::nullopt;
+    return timeline.tasks()[task.parent].number;
+  }
+  std::string_view request() const {
+    return TextOf(timeline, timeline.LastRequestOf(task));
+  }
+  uint64_t ts() const { return first.begin_ns; }
+  std::optional<int64_t> time() const { return reader.RealtimeOf(ts()); }
+  bool spawned() const { return task.is_spawn_known; }
+  std::optional<uint64_t> dur() const {
+    if (last.state() != State::kEnded)
+      return std::nullopt;
+    return last.begin_ns - ts();
+  }
+  std::string_view state() const { return StateText(last.state()); }
+  std::string_view result() const { return ResultText(task.result); }
+  uint64_t runs() const { return times.of(State::kRunning).count; }
+  uint64_t longest() const { return times.of(State::kRunning).max_ns; }
+  template <State kState>
+  uint64_t total() const {
+    return times.of(kState).total_ns;
+  }
+  auto waits() const { return JsonObject{TimesAsJson(times.waits)}; }
+
+  const TaskTimeline& timeline;
+  const TimelineReader& reader;
+  const TaskTimeline::Task& task;
+  const TaskTimeline::Part& first;
+  const TaskTimeline::Part& last;
+  const TaskTimes times;
+};
+
+// The columns before those of kSourceColumns, and after them.
+constexpr std::tuple kTaskNameColumns{
+    TableColumn{"task", "its number in the process", &TaskCells::number},
+    TableColumn{"name", "its own", &TaskCells::name}};
+constexpr std::tuple kTaskColumns{
+    TableColumn{"parent", "the number of the task that has spawned it",
+                &TaskCells::parent},
+    TableColumn{"request", "the one that it worked on last",
+                &TaskCells::request},
+    TableColumn{"ts", "its spawn, or the first that the trace says of it",
+                &TaskCells::ts, Unit::kNs},
+    TableColumn{"time", "", &TaskCells::time, Unit::kNs},
+    TableColumn{"spawned", "whether ts is its spawn", &TaskCells::spawned},
+    TableColumn{"dur", "until its end, null if it had not ended",
+                &TaskCells::dur, Unit::kNs},
+    TableColumn{"state",
+                "at the end of the trace: ended, waiting, ready, running or "
+                "unknown",
+                &TaskCells::state},
+    TableColumn{"result", "done, failed, cancelled or destroyed",
+                &TaskCells::result},
+    TableColumn{"runs", "how often it ran", &TaskCells::runs},
+    TableColumn{"run", "the sums of its times by state",
+                &TaskCells::total<State::kRunning>, Unit::kNs},
+    TableColumn{"wait", "", &TaskCells::total<State::kWaiting>, Unit::kNs},
+    TableColumn{"ready", "", &TaskCells::total<State::kReady>, Unit::kNs},
+    TableColumn{"unknown", "", &TaskCells::total<State::kUnknown>, Unit::kNs},
+    TableColumn{"longest", "its longest run", &TaskCells::longest, Unit::kNs},
+    TableColumn{"waits",
+                "what it waited for: how often, and the sum and the longest of "
+                "these times",
+                &TaskCells::waits}};
+
+// The tasks of a place.
+struct SummaryCells {
+  uint64_t tasks() const { return row.tasks; }
+  uint64_t runs() const { return row.runs.count; }
+  uint64_t run() const { return row.runs.total_ns; }
+  uint64_t wait() const { return row.waits.total_ns; }
+  uint64_t ready() const { return row.ready.total_ns; }
+  uint64_t unknown() const { return row.unknown_ns; }
+  uint64_t delays() const { return row.delay.count; }
+  template <uint64_t kPercent>
+  uint64_t delay() const {
+    return row.DelayPercentile(kPercent);
+  }
+  uint64_t delay_max() const { return row.delay.max_ns; }
+  auto delayed() const { return JsonObject{TimesAsJson(row.longest.delayed)}; }
+  auto waits() const { return JsonObject{TimesAsJson(row.waits_by_place)}; }
+  uint64_t not_ended() const { return row.NotEnded(); }
+  auto unresumed() const { return JsonObject{UnresumedAsJson(row.unresumed)}; }
+  auto not_run() const { return JsonObject{UnresumedAsJson(row.not_run)}; }
+  auto destroyed() const { return JsonObject{CountsAsJson(row.destroyed)}; }
+
+  const TaskRow& row;
+};
+
+constexpr std::tuple kSummaryTimeColumns{
+    TableColumn{"tasks", "how many", &SummaryCells::tasks},
+    TableColumn{"runs", "how often they ran", &SummaryCells::runs},
+    TableColumn{"run", "the sums of their times by state", &SummaryCells::run,
+                Unit::kNs},
+    TableColumn{"wait", "", &SummaryCells::wait, Unit::kNs},
+    TableColumn{"ready", "", &SummaryCells::ready, Unit::kNs},
+    TableColumn{"unknown", "", &SummaryCells::unknown, Unit::kNs},
+    TableColumn{"delays", "how often they waited from a wake to the run",
+                &SummaryCells::delays},
+    TableColumn{"delay_p50", "and how long", &SummaryCells::delay<50>,
+                Unit::kNs},
+    TableColumn{"delay_p99", "", &SummaryCells::delay<99>, Unit::kNs},
+    TableColumn{"delay_max", "", &SummaryCells::delay_max, Unit::kNs}};
+constexpr std::tuple kLongestColumns{
+    TableColumn{"longest", "the longest run", &LongRun::ns, Unit::kNs},
+    TableColumn{"longest_task", "", &LongRun::task},
+    TableColumn{"longest_thread", "", &LongRun::thread},
+    TableColumn{"longest_since", "from the beginning of the trace on",
+                &LongRun::since_ns, Unit::kNs}};
+constexpr std::tuple kSummaryColumns{
+    TableColumn{"delayed", "the tasks that could have run meanwhile",
+                &SummaryCells::delayed},
+    TableColumn{"waits", "what they waited for", &SummaryCells::waits},
+    TableColumn{"not_ended", "how many had not ended",
+                &SummaryCells::not_ended},
+    TableColumn{"unresumed", "those that waited", &SummaryCells::unresumed},
+    TableColumn{"not_run", "those that could run", &SummaryCells::not_run},
+    TableColumn{"destroyed", "what tasks waited for that were destroyed",
+                &SummaryCells::destroyed}};
+
+// A part of the path of a request.
+struct PathCells {
+  const TaskTimeline::Task& of() const { return timeline.tasks()[part.task]; }
+  const Tracks& tracks() const { return reader.tracks(); }
+
+  std::string_view process_name() const { return process.name; }
+  int64_t pid() const { return process.pid; }
+  uint64_t ts() const { return part.begin_ns; }
+  std::optional<int64_t> time() const { return reader.RealtimeOf(ts()); }
+  uint64_t dur() const { return part.end_ns - part.begin_ns; }
+  std::string_view state() const {
+    constexpr State kStates[] = {State::kRunning, State::kReady,
+                                 State::kWaiting, State::kUnknown};
+    return StateText(kStates[static_cast<size_t>(part.kind)]);
+  }
+  uint64_t task() const { return of().number; }
+  std::string name() const { return TaskText(timeline, part.task); }
+  std::string thread() const {
+    return ThreadLabel(timeline, part.thread, tracks());
+  }
+  std::string place() const { return PlaceText(timeline, part.place); }
+  std::string waker() const {
+    return part.waker == kNoIndex ? "" : TaskText(timeline, part.waker);
+  }
+  JsonObject<std::string> others() const {
+    std::string json = "{";
+    for (const PathPart::Other& other : part.others) {
+      AppendName(TaskText(timeline, other.task), &json);
+      json += std::to_string(other.ns);
+    }
+    return {json + "}"};
+  }
+
+  const TaskTimeline& timeline;
+  const TimelineReader& reader;
+  const PathPart& part;
+  std::string_view file;
+  std::string_view request;
+  TrackInfo process = InfoOf(timeline.processes()[of().process], tracks());
+};
+
+constexpr std::tuple kPathColumns{
+    TableColumn{"file", "the trace", &PathCells::file},
+    TableColumn{"process", "that of the task", &PathCells::process_name},
+    TableColumn{"pid", "", &PathCells::pid},
+    TableColumn{"request", "", &PathCells::request},
+    TableColumn{"ts", "the beginning of the part", &PathCells::ts, Unit::kNs},
+    TableColumn{"time", "", &PathCells::time, Unit::kNs},
+    TableColumn{"dur", "", &PathCells::dur, Unit::kNs},
+    TableColumn{"state", "running, ready, waiting or unknown",
+                &PathCells::state},
+    TableColumn{"task", "its number and its text", &PathCells::task},
+    TableColumn{"name", "", &PathCells::name},
+    TableColumn{"thread", "where it ran, could run or was woken",
+                &PathCells::thread},
+    TableColumn{"place", "what it waited for", &PathCells::place},
+    TableColumn{"waker", "the task that woke it", &PathCells::waker},
+    TableColumn{"others", "the tasks that ran while it could run",
+                &PathCells::others}};
 
 }  // namespace
 
-std::vector<Column> TaskColumns() {
-  using Type = Column::Type;
-  return {{"task", Type::kUint64},    {"name", Type::kText},
-          {"place", Type::kText},     {"source", Type::kText},
-          {"line", Type::kUint64},    {"parent", Type::kUint64},
-          {"request", Type::kText},   {"ts", Type::kUint64},
-          {"time", Type::kInt64},     {"spawned", Type::kBool},
-          {"dur", Type::kUint64},     {"state", Type::kText},
-          {"result", Type::kText},    {"runs", Type::kUint64},
-          {"run", Type::kUint64},     {"wait", Type::kUint64},
-          {"ready", Type::kUint64},   {"unknown", Type::kUint64},
-          {"longest", Type::kUint64}, {"waits", Type::kJson}};
+std::vector<ColumnInfo> TaskColumns() {
+  return Joined({InfosOf<TaskCells>(kTaskNameColumns),
+                 InfosOf<PlaceKey>(kSourceColumns),
+                 InfosOf<TaskCells>(kTaskColumns)});
 }
 
 void WriteTasks(const TaskTimeline& timeline,
@@ -225,62 +358,32 @@ void WriteTasks(const TaskTimeline& timeline,
   for (const uint32_t i : order) {
     const TaskTimeline::Task& task = timeline.tasks()[i];
     begin_row(processes[task.process]);
-    WriteTask(timeline, reader, task, rows);
+    const TaskCells cells(timeline, reader, task);
+    WriteCells(kTaskNameColumns, cells, rows);
+    WriteCells(kSourceColumns, PlaceKeyOf(timeline, task.place), rows);
+    WriteRow(kTaskColumns, cells, rows);
   }
 }
 
-std::vector<Column> TaskSummaryColumns() {
-  using Type = Column::Type;
-  return {{"place", Type::kText},           {"source", Type::kText},
-          {"line", Type::kUint64},          {"tasks", Type::kUint64},
-          {"runs", Type::kUint64},          {"run", Type::kUint64},
-          {"wait", Type::kUint64},          {"ready", Type::kUint64},
-          {"unknown", Type::kUint64},       {"delays", Type::kUint64},
-          {"delay_p50", Type::kUint64},     {"delay_p99", Type::kUint64},
-          {"delay_max", Type::kUint64},     {"longest", Type::kUint64},
-          {"longest_task", Type::kText},    {"longest_thread", Type::kText},
-          {"longest_since", Type::kUint64}, {"delayed", Type::kJson},
-          {"waits", Type::kJson},           {"not_ended", Type::kUint64},
-          {"unresumed", Type::kJson},       {"not_run", Type::kJson},
-          {"destroyed", Type::kJson}};
+std::vector<ColumnInfo> TaskSummaryColumns() {
+  return Joined({InfosOf<PlaceKey>(kSourceColumns),
+                 InfosOf<SummaryCells>(kSummaryTimeColumns),
+                 InfosOf<LongRun>(kLongestColumns),
+                 InfosOf<SummaryCells>(kSummaryColumns)});
 }
 
 void WriteTaskSummary(const TaskSummary& summary, RowWriter* rows) {
   for (const auto& [place, row] : summary.rows()) {
-    WritePlace(place, rows);
-    rows->Number(row.tasks);
-    rows->Number(row.runs.count);
-    rows->Number(row.runs.total_ns);
-    rows->Number(row.waits.total_ns);
-    rows->Number(row.ready.total_ns);
-    rows->Number(row.unknown_ns);
-    rows->Number(row.delay.count);
-    rows->Number(row.DelayPercentile(50));
-    rows->Number(row.DelayPercentile(99));
-    rows->Number(row.delay.max_ns);
-    rows->Number(row.longest.ns);
-    rows->Text(row.longest.task);
-    rows->Text(row.longest.thread);
-    rows->Number(row.longest.since_ns);
-    rows->Json(TimesAsJson(row.longest.delayed));
-    rows->Json(TimesAsJson(row.waits_by_place));
-    rows->Number(row.NotEnded());
-    rows->Json(UnresumedAsJson(row.unresumed));
-    rows->Json(UnresumedAsJson(row.not_run));
-    rows->Json(CountsAsJson(row.destroyed));
-    rows->EndRow();
+    const SummaryCells cells{row};
+    WriteCells(kSourceColumns, place, rows);
+    WriteCells(kSummaryTimeColumns, cells, rows);
+    WriteCells(kLongestColumns, row.longest, rows);
+    WriteRow(kSummaryColumns, cells, rows);
   }
 }
 
-std::vector<Column> RequestPathColumns() {
-  using Type = Column::Type;
-  return {{"file", Type::kText},   {"process", Type::kText},
-          {"pid", Type::kInt64},   {"request", Type::kText},
-          {"ts", Type::kUint64},   {"time", Type::kInt64},
-          {"dur", Type::kUint64},  {"state", Type::kText},
-          {"task", Type::kUint64}, {"name", Type::kText},
-          {"thread", Type::kText}, {"place", Type::kText},
-          {"waker", Type::kText},  {"others", Type::kJson}};
+std::vector<ColumnInfo> RequestPathColumns() {
+  return InfosOf<PathCells>(kPathColumns);
 }
 
 void WriteRequestPath(const TaskTimeline& timeline,
@@ -289,29 +392,10 @@ void WriteRequestPath(const TaskTimeline& timeline,
                       uint32_t request,
                       const std::vector<PathPart>& path,
                       RowWriter* rows) {
-  constexpr State kStates[] = {State::kRunning, State::kReady, State::kWaiting,
-                               State::kUnknown};
   for (const PathPart& part : path) {
-    const TaskTimeline::Task& task = timeline.tasks()[part.task];
-    BeginRow(file, InfoOf(timeline.processes()[task.process], reader.tracks()),
+    WriteRow(kPathColumns,
+             PathCells{timeline, reader, part, file, TextOf(timeline, request)},
              rows);
-    WriteText(timeline, request, rows);
-    rows->Number(part.begin_ns);
-    rows->Number(reader.RealtimeOf(part.begin_ns));
-    rows->Number(part.end_ns - part.begin_ns);
-    rows->Text(StateText(kStates[static_cast<size_t>(part.kind)]));
-    rows->Number(task.number);
-    rows->Text(TaskText(timeline, part.task));
-    rows->Text(ThreadLabel(timeline, part.thread, reader.tracks()));
-    rows->Text(PlaceText(timeline, part.place));
-    rows->Text(part.waker == kNoIndex ? "" : TaskText(timeline, part.waker));
-    std::string others = "{";
-    for (const PathPart::Other& other : part.others) {
-      AppendName(TaskText(timeline, other.task), &others);
-      others += std::to_string(other.ns);
-    }
-    rows->Json(others + "}");
-    rows->EndRow();
   }
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "src/pztrace/events/timeline_reader.h"
+#include "src/pztrace/tables/table_columns.h"
 #include "src/pztrace/tasks/request_path.h"
 #include "src/pztrace/tasks/task_summary.h"
 #include "src/pztrace/tasks/task_timeline.h"
@@ -19,18 +20,18 @@ namespace pztrace {
 
 // A row for each task. Before the cells of TaskColumns(), |begin_row| writes
 // those that say which process it is of.
-std::vector<table::Column> TaskColumns();
+std::vector<ColumnInfo> TaskColumns();
 void WriteTasks(const TaskTimeline& timeline,
                 const TimelineReader& reader,
                 const std::function<void(const TrackInfo& process)>& begin_row,
                 table::RowWriter* rows);
 
 // A row for each place where tasks are spawned.
-std::vector<table::Column> TaskSummaryColumns();
+std::vector<ColumnInfo> TaskSummaryColumns();
 void WriteTaskSummary(const TaskSummary& summary, table::RowWriter* rows);
 
 // A row for each part of the path of a request.
-std::vector<table::Column> RequestPathColumns();
+std::vector<ColumnInfo> RequestPathColumns();
 void WriteRequestPath(const TaskTimeline& timeline,
                       const TimelineReader& reader,
                       const std::string& file,

@@ -25,6 +25,7 @@
 #include "src/pztrace/program_name.h"
 #include "src/pztrace/tables/arg_rows.h"
 #include "src/pztrace/tables/task_rows.h"
+#include "src/pztrace/tables/trace_tables.h"
 #include "src/pztrace/tasks/task_timeline.h"
 
 namespace pztrace {
@@ -32,35 +33,6 @@ namespace pztrace {
 namespace {
 
 using table::RowWriter;
-
-// The tables, with the names of Perfetto's trace processor. The columns of
-// "task" are those of TaskColumns().
-constexpr struct {
-  const char* name;
-  const char* columns;
-} kTables[] = {
-    {"process", "upid INTEGER PRIMARY KEY, pid INTEGER, name TEXT"},
-    {"thread",
-     "utid INTEGER PRIMARY KEY, tid INTEGER, name TEXT, upid INTEGER, "
-     "is_main_thread INTEGER"},
-    {"track",
-     "id INTEGER PRIMARY KEY, name TEXT, parent_id INTEGER, utid INTEGER, "
-     "upid INTEGER, is_counter INTEGER, unit TEXT"},
-    {"slice",
-     "id INTEGER PRIMARY KEY, ts INTEGER, time INTEGER, dur INTEGER, "
-     "self INTEGER, track_id INTEGER, category TEXT, name TEXT, "
-     "depth INTEGER, parent_id INTEGER, arg_set_id INTEGER"},
-    {"counter",
-     "id INTEGER PRIMARY KEY, ts INTEGER, time INTEGER, track_id INTEGER, "
-     "value REAL"},
-    {"flow",
-     "id INTEGER PRIMARY KEY, slice_out INTEGER, slice_in INTEGER, "
-     "trace_id INTEGER"},
-    {"loss",
-     "reason TEXT, packets INTEGER, places INTEGER, upid INTEGER, "
-     "utid INTEGER"},
-    {"args", ArgRows::kColumns},
-};
 
 constexpr char kViews[] = R"(
 CREATE VIEW thread_track AS SELECT id, name, parent_id, utid
@@ -77,31 +49,9 @@ CREATE VIEW instant AS SELECT id, ts, time, track_id, category, name, arg_set_id
   FROM slice WHERE depth IS NULL;
 )";
 
-// Returns the columns of a row for each task.
-std::string TaskTableColumns() {
-  std::string text = "upid INTEGER";
-  for (const table::Column& column : TaskColumns()) {
-    using Type = table::Column::Type;
-    text +=
-        ", " + column.name +
-        (column.type == Type::kText || column.type == Type::kJson ? " TEXT"
-                                                                  : " INTEGER");
-  }
-  return text;
-}
-
-void TextOrNull(std::string_view text, RowWriter* rows) {
-  if (text.empty())
-    rows->Null();
-  else
-    rows->Text(text);
-}
-
-void NumberOrNull(uint32_t number, RowWriter* rows) {
-  if (number == 0)
-    rows->Null();
-  else
-    rows->Number(uint64_t{number});
+template <typename T>
+std::optional<T> NullIf(bool is_null, T value) {
+  return is_null ? std::nullopt : std::optional(value);
 }
 
 // The processes and threads that tracks belong to. Numbers count from 1; 0 is
@@ -133,18 +83,18 @@ class Threads {
 
   void Write(RowWriter* processes, RowWriter* threads) const {
     for (const auto& [pid, process] : processes_) {
-      processes->Number(uint64_t{process.upid});
-      processes->Number(pid);
-      TextOrNull(process.name, processes);
-      processes->EndRow();
+      WriteRow(kProcessTable,
+               ProcessRow{{process.upid}, pid, TextOrNull(process.name)},
+               processes);
     }
     for (const auto& [ids, thread] : threads_) {
-      threads->Number(uint64_t{thread.utid});
-      threads->Number(ids.second);
-      TextOrNull(thread.name, threads);
-      NumberOrNull(thread.upid, threads);
-      threads->Bool(ids.first == ids.second);
-      threads->EndRow();
+      WriteRow(kThreadTable,
+               ThreadRow{{thread.utid},
+                         ids.second,
+                         TextOrNull(thread.name),
+                         NumberOrNull(thread.upid),
+                         ids.first == ids.second},
+               threads);
     }
   }
 
@@ -185,7 +135,8 @@ class TraceDatabase {
     WriteTracks();
     WriteTasks();
     WriteLosses();
-    threads_.Write(Insert("process", 3).get(), Insert("thread", 5).get());
+    threads_.Write(Insert("process", kProcessTable).get(),
+                   Insert("thread", kThreadTable).get());
     database_->FinishRows();
     if (reader_.lost_ends() != 0)
       database_->RemoveReferences("slice", "parent_id");
@@ -194,8 +145,10 @@ class TraceDatabase {
   }
 
  private:
-  std::unique_ptr<RowWriter> Insert(const char* table, size_t num_columns) {
-    return database_->Insert(table, num_columns);
+  template <typename... Columns>
+  std::unique_ptr<RowWriter> Insert(const char* table,
+                                    const std::tuple<Columns...>&) {
+    return database_->Insert(table, sizeof...(Columns));
   }
 
   TimelineReader::Callbacks MakeCallbacks() {
@@ -232,22 +185,15 @@ class TraceDatabase {
     const int64_t id = SliceId(slice.number);
     const int64_t track_id = TrackIdOf(slice.track);
     if (reads_slices_) {
-      slices_->Number(id);
-      WriteTime(slice.begin_ns, slices_.get());
-      if (is_open) {
-        slices_->Number(int64_t{-1});
-        slices_->Null();
-      } else {
-        slices_->Number(slice.duration_ns);
-        slices_->Number(slice.self_ns);
-      }
-      WriteText(track_id, *slice.text);
-      slices_->Number(uint64_t{slice.depth});
-      if (slice.depth == 0)
-        slices_->Null();
-      else
-        slices_->Number(SliceId(slice.parent));
-      EndRow(id, *slice.details);
+      WriteRow(kSliceTable,
+               SliceRow{EventAt(id, slice.begin_ns, track_id),
+                        is_open ? -1 : static_cast<int64_t>(slice.duration_ns),
+                        NullIf(is_open, slice.self_ns),
+                        TextOrNull(slice.text->category),
+                        TextOrNull(slice.text->name), slice.depth,
+                        NullIf(slice.depth == 0, SliceId(slice.parent)),
+                        NullIf(slice.details->args.empty(), id)},
+               slices_.get());
     }
     WriteDetails(id, slice.begin_ns, *slice.details);
   }
@@ -256,14 +202,16 @@ class TraceDatabase {
     const int64_t id = 2 * num_instants_++ + 1;
     const int64_t track_id = TrackIdOf(instant.track);
     if (reads_slices_) {
-      slices_->Number(id);
-      WriteTime(instant.time_ns, slices_.get());
-      slices_->Number(int64_t{0});
-      slices_->Null();
-      WriteText(track_id, *instant.text);
-      slices_->Null();
-      slices_->Null();
-      EndRow(id, *instant.details);
+      WriteRow(kSliceTable,
+               SliceRow{EventAt(id, instant.time_ns, track_id),
+                        0,
+                        {},
+                        TextOrNull(instant.text->category),
+                        TextOrNull(instant.text->name),
+                        {},
+                        {},
+                        NullIf(instant.details->args.empty(), id)},
+               slices_.get());
     }
     WriteDetails(id, instant.time_ns, *instant.details);
   }
@@ -272,30 +220,14 @@ class TraceDatabase {
     const int64_t track_id = TrackIdOf(value.track);
     if (!reads_counters_)
       return;
-    counters_->Number(++num_counters_);
-    WriteTime(value.time_ns, counters_.get());
-    counters_->Number(track_id);
-    counters_->Number(value.value);
-    counters_->EndRow();
+    WriteRow(kCounterTable,
+             CounterRow{EventAt(++num_counters_, value.time_ns, track_id),
+                        value.value},
+             counters_.get());
   }
 
-  void WriteTime(uint64_t time_ns, RowWriter* rows) {
-    rows->Number(time_ns);
-    rows->Number(reader_.RealtimeOf(time_ns));
-  }
-
-  void WriteText(int64_t track_id, const EventText& text) {
-    slices_->Number(track_id);
-    TextOrNull(text.category, slices_.get());
-    TextOrNull(text.name, slices_.get());
-  }
-
-  void EndRow(int64_t id, const EventDetails& details) {
-    if (details.args.empty())
-      slices_->Null();
-    else
-      slices_->Number(id);
-    slices_->EndRow();
+  EventRow EventAt(int64_t id, uint64_t time_ns, int64_t track_id) const {
+    return {{id}, time_ns, reader_.RealtimeOf(time_ns), track_id};
   }
 
   void WriteDetails(int64_t id, uint64_t time_ns, const EventDetails& details) {
@@ -328,7 +260,7 @@ class TraceDatabase {
   }
 
   void WriteFlows() {
-    const auto rows = Insert("flow", 4);
+    const auto rows = Insert("flow", kFlowTable);
     std::sort(flows_.begin(), flows_.end(),
               [](const FlowEvent& a, const FlowEvent& b) {
                 return std::tie(a.flow, a.time_ns, a.slice) <
@@ -339,56 +271,58 @@ class TraceDatabase {
       const FlowEvent& before = flows_[i - 1];
       if (before.flow != flows_[i].flow || before.is_last)
         continue;
-      rows->Number(id++);
-      rows->Number(before.slice);
-      rows->Number(flows_[i].slice);
-      rows->Number(before.flow);
-      rows->EndRow();
+      WriteRow(kFlowTable,
+               FlowRow{{id++}, before.slice, flows_[i].slice, before.flow},
+               rows.get());
     }
   }
 
   void WriteTasks() {
     if (!database_->Reads("task"))
       return;
-    const auto rows = Insert("task", TaskColumns().size() + 1);
+    const auto rows = database_->Insert("task", TaskColumns().size() + 1);
     tasks_.Finish(reader_.end_ns());
     pztrace::WriteTasks(
         tasks_, reader_,
         [&](const TrackInfo& process) {
-          NumberOrNull(
-              process.pid == 0 ? 0 : threads_.UpidOf(process.pid, process.name),
-              rows.get());
+          const uint32_t upid =
+              process.pid == 0 ? 0 : threads_.UpidOf(process.pid, process.name);
+          WriteCells(kTaskProcessColumns, TaskProcessCells{NumberOrNull(upid)},
+                     rows.get());
         },
         rows.get());
   }
 
   void WriteLosses() {
-    const auto rows = Insert("loss", 5);
+    const auto rows = Insert("loss", kLossTable);
     for (const auto& [reason, packets] : reader_.packets_lost()) {
-      rows->Text(protozero::LossReasonToString(
-          static_cast<protozero::LossReason>(reason)));
-      rows->Number(packets);
-      rows->Null();
-      rows->Null();
-      rows->Null();
-      rows->EndRow();
+      WriteRow(kLossTable,
+               LossRow{protozero::LossReasonToString(
+                           static_cast<protozero::LossReason>(reason)),
+                       packets,
+                       {},
+                       {},
+                       {}},
+               rows.get());
     }
     for (const auto& [sequence, gaps] : reader_.gaps()) {
       TrackPlace place = exported_.Get(gaps.track).place;
       if (place.pid == 0)
         place.pid = gaps.pid;
-      rows->Null();
-      rows->Null();
-      rows->Number(gaps.places);
-      NumberOrNull(threads_.UpidOf(place), rows.get());
-      NumberOrNull(threads_.UtidOf(place), rows.get());
-      rows->EndRow();
+      const uint32_t upid = threads_.UpidOf(place);
+      WriteRow(kLossTable,
+               LossRow{{},
+                       {},
+                       gaps.places,
+                       NumberOrNull(upid),
+                       NumberOrNull(threads_.UtidOf(place))},
+               rows.get());
     }
   }
 
   // Writes the tracks of events and the others, with their last names.
   void WriteTracks() {
-    const auto rows = Insert("track", 7);
+    const auto rows = Insert("track", kTrackTable);
     for (const uint64_t track : reader_.tracks().All())
       TrackIdOf(track);
     // A parent that the trace does not describe is added on the way.
@@ -396,18 +330,20 @@ class TraceDatabase {
       const uint64_t track = tracks_[i];
       const TrackInfo info = InfoOf(track, reader_.tracks());
       const ExportedTrack& exported = exported_.Get(track);
-      rows->Number(uint64_t{i});
-      TextOrNull(info.name, rows.get());
       // A thread's track is in no other: its process has a column of its own.
-      if (info.parent == 0 || info.is_thread)
-        rows->Null();
-      else
-        rows->Number(TrackIdOf(info.parent));
-      NumberOrNull(threads_.UtidOf(exported.place), rows.get());
-      NumberOrNull(threads_.UpidOf(exported.place), rows.get());
-      rows->Bool(info.is_counter);
-      TextOrNull(exported.unit, rows.get());
-      rows->EndRow();
+      const bool has_parent = info.parent != 0 && !info.is_thread;
+      const auto parent_id =
+          has_parent ? std::optional(TrackIdOf(info.parent)) : std::nullopt;
+      const uint32_t utid = threads_.UtidOf(exported.place);
+      WriteRow(kTrackTable,
+               TrackTableRow{{static_cast<int64_t>(i)},
+                             TextOrNull(info.name),
+                             parent_id,
+                             NumberOrNull(utid),
+                             NumberOrNull(threads_.UpidOf(exported.place)),
+                             info.is_counter,
+                             TextOrNull(exported.unit)},
+               rows.get());
     }
   }
 
@@ -416,10 +352,10 @@ class TraceDatabase {
   const bool reads_counters_ = database_->Reads("counter");
   const bool reads_args_ = database_->Reads("args");
   const bool reads_flows_ = database_->Reads("flow");
-  const std::unique_ptr<RowWriter> slices_ = Insert("slice", 11);
-  const std::unique_ptr<RowWriter> counters_ = Insert("counter", 5);
+  const std::unique_ptr<RowWriter> slices_ = Insert("slice", kSliceTable);
+  const std::unique_ptr<RowWriter> counters_ = Insert("counter", kCounterTable);
   const std::unique_ptr<RowWriter> arg_rows_ =
-      Insert("args", ArgRows::kNumColumns);
+      database_->Insert("args", ArgRows::Columns().size());
   ArgRows args_{arg_rows_.get()};
   int64_t num_instants_ = 0;
   int64_t num_counters_ = 0;
@@ -437,9 +373,9 @@ class TraceDatabase {
 }  // namespace
 
 bool MakeTraceTables(Database* database) {
-  for (const auto& table : kTables)
-    database->MakeTable(table.name, table.columns);
-  database->MakeTable("task", TaskTableColumns());
+  for (const TableInfo& table : TraceTables()) {
+    database->MakeTable(std::string(table.name), SqlColumnsOf(table.columns));
+  }
   return database->Run(kViews);
 }
 
