@@ -126,7 +126,7 @@ struct EventCells : TimeCells {
 };
 
 constexpr std::tuple kEventColumns{
-    TableColumn{"category", "", &EventCells::category},
+    TableColumn{"category", "of the event", &EventCells::category},
     TableColumn{"name", "", &EventCells::name},
     TableColumn{"args", "the arguments by their names", &EventCells::args},
     TableColumn{"flows", "the flows that the event is in", &EventCells::flows},
@@ -170,10 +170,10 @@ struct CounterCells : TimeCells {
   double value;
 };
 
-constexpr std::tuple kCounterColumns =
-    std::tuple_cat(kTimeColumns,
-                   std::tuple{TableColumn{"unit", "", &CounterCells::unit},
-                              TableColumn{"value", "", &CounterCells::value}});
+constexpr std::tuple kCounterColumns = std::tuple_cat(
+    kTimeColumns,
+    std::tuple{TableColumn{"unit", "of the counter", &CounterCells::unit},
+               TableColumn{"value", "", &CounterCells::value}});
 
 struct LossCells {
   std::string_view reason;
@@ -182,7 +182,8 @@ struct LossCells {
 };
 
 constexpr std::tuple kLossColumns{
-    TableColumn{"reason", "", &LossCells::reason},
+    TableColumn{"reason", "why packets are lost; empty of gaps",
+                &LossCells::reason},
     TableColumn{"packets",
                 "how many packets the service counts for the reason, or null",
                 &LossCells::packets},
