@@ -31,7 +31,7 @@
 #include "src/pbz/schema_source.h"
 #include "src/program/command_line.h"
 #include "src/program/io.h"
-#include "src/table/row_writer.h"
+#include "src/table/table_format.h"
 
 namespace pbz {
 
@@ -104,7 +104,7 @@ bool ExportRows(const ExportOptions& options,
   std::vector<table::Column> all = columns->Columns();
   if (!options.file_column.empty())
     all.insert(all.begin(), {options.file_column, table::Column::Type::kText});
-  const auto rows = table::RowWriter::Create(
+  const auto rows = table::CreateRows(
       stdout, {options.table_format, options.escape_formulas}, all);
   MessageItems message;
   bool ok = true;

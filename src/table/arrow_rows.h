@@ -20,7 +20,7 @@ inline constexpr char kNoArrow[] =
     "this program was built without Arrow; docs/building.md says how to build "
     "it with Arrow";
 
-// Returns the writer of TableFormat::kArrow. Its record batches have about a
+// Returns a writer of a stream of Arrow. Its record batches have about a
 // megabyte. REQUIRES: HasArrow().
 std::unique_ptr<RowWriter> CreateArrowRows(FILE* out,
                                            const std::vector<Column>& columns);

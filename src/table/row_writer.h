@@ -5,13 +5,10 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace table {
 
@@ -22,42 +19,10 @@ struct Column {
   Type type = Type::kText;
 };
 
-enum class TableFormat {
-  // RFC 4180, with a line of headings. An empty text is "", null is nothing.
-  // Control characters other than tabs and line ends become \u001b and the
-  // like.
-  kCsv,
-  kNdjson,  // One JSON object a line.
-  kArrow,   // The stream of Arrow's inter-process communication.
-};
-
-// The option of programs that write tables.
-inline constexpr std::string_view kFormatOption = "--format NAME";
-inline constexpr std::string_view kFormatHelp =
-    "csv, with a line of headings, ndjson: a JSON object a line, or arrow: a "
-    "stream of Arrow, ClickHouse's ArrowStream";
-
-// Returns the format of that name. If there is none, or the program was built
-// without it, returns null and sets |why|.
-std::optional<TableFormat> FormatOf(std::string_view name, std::string* why);
-
-struct TableOptions {
-  TableFormat format = TableFormat::kCsv;
-  // True to put a ' in front of texts in CSV that a spreadsheet would compute.
-  bool escapes_formulas = false;
-};
-
 // Writes a table. The cells of a row come in the order of the columns, each of
 // its column's type or null.
 class RowWriter {
  public:
-  // Makes a writer that gives blocks of rows to |out|, and the rest when it is
-  // destroyed. The error state of |out| says whether it has taken them.
-  // REQUIRES: HasArrow() if the format is Arrow.
-  static std::unique_ptr<RowWriter> Create(FILE* out,
-                                           const TableOptions& options,
-                                           const std::vector<Column>& columns);
-
   virtual ~RowWriter() = default;
   RowWriter(const RowWriter&) = delete;
   RowWriter& operator=(const RowWriter&) = delete;

@@ -26,7 +26,7 @@
 #include "src/pbz/row_columns.h"
 #include "src/pbz/schema.h"
 #include "src/pbz/walk.h"
-#include "src/table/row_writer.h"
+#include "src/table/table_format.h"
 #include "test/fuzz/check.h"
 
 namespace {
@@ -111,7 +111,7 @@ void ExportRow(const pbz::MessageType& type, ConstBytes bytes) {
     FILE* file = open_memstream(&text, &size);
     {
       const auto rows =
-          table::RowWriter::Create(file, {format, true}, columns->Columns());
+          table::CreateRows(file, {format, true}, columns->Columns());
       columns->Write(message.items(), rows.get());
       rows->EndRow();
     }

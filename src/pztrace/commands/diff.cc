@@ -22,6 +22,7 @@
 #include "src/pztrace/program_name.h"
 #include "src/pztrace/tables/run_rows.h"
 #include "src/pztrace/trace_file/shown_name.h"
+#include "src/table/table_format.h"
 
 namespace pztrace {
 
@@ -29,7 +30,6 @@ namespace {
 
 using program::kFailure;
 using program::kSuccess;
-using table::RowWriter;
 
 // The paths of a run that are told apart, so that memory has a limit.
 constexpr uint32_t kMaxPaths = 100000;
@@ -277,7 +277,7 @@ void PrintDifferencePage(const RunTable& table, Comparison* comparison) {
 void PrintDifferenceTable(const RunTable& table,
                           const table::TableOptions& options,
                           Comparison* comparison) {
-  const auto rows = RowWriter::Create(stdout, options, ComparedColumns());
+  const auto rows = table::CreateRows(stdout, options, ComparedColumns());
   WriteComparedRows(table, comparison->names, &comparison->comparer,
                     rows.get());
   WriteComparedRows(table, comparison->paths, &comparison->comparer,

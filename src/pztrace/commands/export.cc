@@ -25,7 +25,7 @@
 #include "src/pztrace/tables/table_columns.h"
 #include "src/pztrace/tables/trace_database.h"
 #include "src/pztrace/trace_file/output_file.h"
-#include "src/table/row_writer.h"
+#include "src/table/table_format.h"
 
 namespace pztrace {
 
@@ -72,7 +72,7 @@ class Outputs {
         continue;
       if (!files_[i].Open(folder_.empty() ? "-" : PathOf(i)))
         return false;
-      tables_[i] = RowWriter::Create(files_[i].stream(), options_,
+      tables_[i] = table::CreateRows(files_[i].stream(), options_,
                                      ColumnsOf(InfoOf(i).columns));
     }
     return true;

@@ -25,7 +25,7 @@
 #include "src/pztrace/trace_file/output_file.h"
 #include "src/pztrace/trace_file/shown_name.h"
 #include "src/pztrace/trace_file/trace_input.h"
-#include "src/table/row_writer.h"
+#include "src/table/table_format.h"
 
 namespace pztrace {
 
@@ -192,7 +192,7 @@ void WriteTable(std::vector<FoundColumn> columns,
                       : column.type == CellType::kBytes ? Type::kBytes
                                                         : Type::kText});
   }
-  const auto out = table::RowWriter::Create(stdout, {format, false}, described);
+  const auto out = table::CreateRows(stdout, {format, false}, described);
   while (rows->Next()) {
     for (size_t i = 0; i < columns.size(); ++i) {
       const CellType type = rows->TypeOf(i);

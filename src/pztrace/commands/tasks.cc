@@ -23,6 +23,7 @@
 #include "src/pztrace/tasks/task_summary.h"
 #include "src/pztrace/tasks/task_timeline.h"
 #include "src/pztrace/trace_file/shown_name.h"
+#include "src/table/table_format.h"
 
 namespace pztrace {
 
@@ -439,7 +440,7 @@ int TasksMain(int argc, char** argv) {
       // The table begins when there is something to read, so that no empty one
       // follows an error.
       if (!arguments.format.empty()) {
-        rows = RowWriter::Create(
+        rows = table::CreateRows(
             stdout, options,
             ColumnsOf(arguments.has_paths() ? RequestPathColumns()
                                             : TaskSummaryColumns()));

@@ -1,6 +1,6 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#include "src/table/row_writer.h"
+#include "src/table/text_rows.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -8,9 +8,10 @@
 
 #include <algorithm>
 #include <charconv>
+#include <string>
+#include <string_view>
 
 #include "src/program/text.h"
-#include "src/table/arrow_rows.h"
 
 namespace table {
 
@@ -35,9 +36,7 @@ void AppendNonFinite(double number, bool is_json, std::string* out) {
 
 class TextRows : public RowWriter {
  public:
-  TextRows(FILE* out,
-           const TableOptions& options,
-           const std::vector<Column>& columns);
+  TextRows(FILE* out, TextFormat format, const std::vector<Column>& columns);
   ~TextRows() override;
 
   void Text(std::string_view text) override;
@@ -55,7 +54,7 @@ class TextRows : public RowWriter {
   void Flush() override;
 
  private:
-  bool is_json() const { return options_.format == TableFormat::kNdjson; }
+  bool is_json() const { return format_.is_json; }
   void BeginCell();
   void Append(std::string_view bytes);
   template <typename T>
@@ -67,7 +66,7 @@ class TextRows : public RowWriter {
   char* RoomFor(size_t size);
 
   FILE* const out_;
-  const TableOptions options_;
+  const TextFormat format_;
   // The text in front of each value of a row. In JSON it has the names, too.
   std::vector<std::string> cell_begins_;
   size_t next_column_ = 0;
@@ -80,9 +79,9 @@ class TextRows : public RowWriter {
 };
 
 TextRows::TextRows(FILE* out,
-                   const TableOptions& options,
+                   TextFormat format,
                    const std::vector<Column>& columns)
-    : out_(out), options_(options), buffer_(kBlockSize + kBlockSize / 4) {
+    : out_(out), format_(format), buffer_(kBlockSize + kBlockSize / 4) {
   for (const Column& column : columns) {
     const bool is_first = cell_begins_.empty();
     std::string begin;
@@ -213,7 +212,7 @@ void TextRows::Append(std::string_view bytes) {
 void TextRows::CsvText(std::string_view text) {
   if (text.empty())
     return Append("\"\"");
-  if (options_.escapes_formulas &&
+  if (format_.escapes_formulas &&
       kFormulaBegins.find(text[0]) != std::string_view::npos) {
     return SpecialCsvText(text);
   }
@@ -245,7 +244,7 @@ void TextRows::QuotedCsvText(std::string_view text) {
 
 void TextRows::SpecialCsvText(std::string_view text) {
   scratch_ = '"';
-  if (options_.escapes_formulas &&
+  if (format_.escapes_formulas &&
       kFormulaBegins.find(text[0]) != std::string_view::npos) {
     scratch_ += '\'';
   }
@@ -271,24 +270,10 @@ void TextRows::Flush() {
 
 }  // namespace
 
-std::optional<TableFormat> FormatOf(std::string_view name, std::string* why) {
-  if (name == "csv")
-    return TableFormat::kCsv;
-  if (name == "ndjson")
-    return TableFormat::kNdjson;
-  if (name == "arrow" && HasArrow())
-    return TableFormat::kArrow;
-  *why = name == "arrow" ? kNoArrow : "--format is csv, ndjson or arrow";
-  return std::nullopt;
-}
-
-std::unique_ptr<RowWriter> RowWriter::Create(
-    FILE* out,
-    const TableOptions& options,
-    const std::vector<Column>& columns) {
-  if (options.format == TableFormat::kArrow)
-    return CreateArrowRows(out, columns);
-  return std::make_unique<TextRows>(out, options, columns);
+std::unique_ptr<RowWriter> CreateTextRows(FILE* out,
+                                          TextFormat format,
+                                          const std::vector<Column>& columns) {
+  return std::make_unique<TextRows>(out, format, columns);
 }
 
 }  // namespace table
