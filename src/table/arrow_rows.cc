@@ -88,19 +88,25 @@ struct Cells {
   explicit Cells(bool has_text) : ends(has_text ? 1 : 0) {}
 
   void AddText(std::string_view text) {
-    texts += text;
-    ends.push_back(static_cast<int64_t>(texts.size()));
+    const auto begin = static_cast<size_t>(ends.back());
+    // A string would append with a call, which costs more than most texts.
+    if (texts.size() - begin < text.size())
+      texts.resize(2 * (begin + text.size()));
+    if (!text.empty())
+      memcpy(texts.data() + begin, text.data(), text.size());
+    ends.push_back(static_cast<int64_t>(begin + text.size()));
   }
   std::string_view LastText() const {
     const auto begin = static_cast<size_t>(ends[ends.size() - 2]);
-    return std::string_view(texts).substr(begin);
+    const auto end = static_cast<size_t>(ends.back());
+    return {texts.data() + begin, end - begin};
   }
 
   // The bits of each number, or the place where each text begins and the last
   // one ends.
   std::vector<uint64_t> numbers;
   std::vector<int64_t> ends;
-  std::string texts;
+  std::vector<char> texts;  // Has room for more.
   // A bit for each row, beginning with the first null.
   std::vector<uint8_t> is_valid;
   int64_t num_nulls = 0;
@@ -224,7 +230,6 @@ class ArrowRows : public RowWriter {
     for (Cells& cells : columns_) {
       cells.numbers.clear();
       cells.ends.resize(std::min<size_t>(cells.ends.size(), 1));
-      cells.texts.clear();
       cells.is_valid.clear();
       cells.num_nulls = 0;
     }
@@ -253,7 +258,8 @@ class ArrowRows : public RowWriter {
     std::vector<std::shared_ptr<arrow::Buffer>> buffers = {validity};
     if (!cells->ends.empty()) {
       buffers.push_back(BufferOf(cells->ends));
-      buffers.push_back(BufferOf(cells->texts));
+      buffers.push_back(arrow::Buffer::Wrap(
+          cells->texts.data(), static_cast<size_t>(cells->ends.back())));
     } else if (type->id() == arrow::Type::BOOL) {
       cells->texts.assign(static_cast<size_t>(rows_ + 7) / 8, '\0');
       for (size_t row = 0; row < cells->numbers.size(); ++row) {
