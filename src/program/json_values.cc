@@ -60,13 +60,23 @@ void JsonValues::Add(const Value& value) {
   std::visit(JsonAppender{json_}, value);
 }
 
+void JsonValues::AddJson(std::string_view json) {
+  Separate();
+  *json_ += json;
+}
+
+void JsonValues::BeginLine() {
+  Separate();
+  *json_ += '\n';
+}
+
 // Appends a comma if another name or value is in front. A text ends in a quote,
 // so its characters are not taken for these.
 void JsonValues::Separate() {
   if (json_->size() == begin_)
     return;
   const char last = json_->back();
-  if (last != '{' && last != '[' && last != ':')
+  if (last != '{' && last != '[' && last != ':' && last != '\n')
     *json_ += ',';
 }
 

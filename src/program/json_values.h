@@ -24,6 +24,15 @@ class JsonValues final : public ValueSink {
   void Name(std::string_view name, NameKind kind = NameKind::kFree) override;
   void Add(const Value& value) override;
 
+  // Adds a value that is JSON already.
+  void AddJson(std::string_view json);
+  // Begins a line with the next name or value.
+  void BeginLine();
+  void Member(std::string_view name, const Value& value) {
+    Name(name);
+    Add(value);
+  }
+
  private:
   void Separate();
 

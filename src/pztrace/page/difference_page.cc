@@ -7,7 +7,8 @@
 
 #include <string_view>
 
-#include "src/program/text.h"
+#include "src/program/json_values.h"
+#include "src/program/value_sink.h"
 #include "src/pztrace/compare/change_texts.h"
 #include "src/pztrace/page/embedded_page.h"
 
@@ -18,22 +19,14 @@ namespace {
 // The limit of a path, as for tables.
 constexpr size_t kMaxPagePathBytes = 1024;
 
-void AppendList(const std::vector<std::string>& texts, std::string* json) {
-  *json += '[';
-  for (const std::string& text : texts) {
-    if (json->back() != '[')
-      *json += ',';
-    program::AppendJsonString(text, json);
-  }
-  *json += ']';
-}
+using program::JsonValues;
+using Container = program::ValueSink::Container;
 
-// Appends a member, and the comma before it, to an object that has some.
-void AppendMember(std::string_view name,
-                  std::string_view text,
-                  std::string* json) {
-  *json += ",\"" + std::string(name) + "\":";
-  program::AppendJsonString(text, json);
+void AddList(const std::vector<std::string>& texts, JsonValues* values) {
+  values->Begin(Container::kArray);
+  for (const std::string& text : texts)
+    values->Add(text);
+  values->End();
 }
 
 // Returns 1 if a number has grown, -1 if it has shrunk. Returns 0 if that may
@@ -44,33 +37,30 @@ int SignOf(const Change& change) {
   return change.interval->low > 0 ? 1 : -1;
 }
 
-// Appends the members of a path that runs have.
-void AppendChanges(const RunTable& table,
-                   const ComparedRow& row,
-                   RunComparer* comparer,
-                   std::string* json) {
-  AppendMember("state",
-               !row.was_there  ? "new"
-               : !row.is_there ? "vanished"
-                               : "",
-               json);
-  *json += ",\"weight\":";
-  program::AppendDouble(row.self.before + row.self.after, json);
-  *json += ",\"sign\":" + std::to_string(SignOf(row.self));
-  *json += row.stands_out ? ",\"stands_out\":true" : "";
-  *json += ",\"cells\":[";
+// Adds the members of a path that runs have.
+void AddChanges(const RunTable& table,
+                const ComparedRow& row,
+                RunComparer* comparer,
+                JsonValues* values) {
+  values->Member("state", std::string_view(!row.was_there  ? "new"
+                                           : !row.is_there ? "vanished"
+                                                           : ""));
+  values->Member("weight", row.self.before + row.self.after);
+  values->Member("sign", int64_t{SignOf(row.self)});
+  if (row.stands_out)
+    values->Member("stands_out", true);
+  values->Name("cells");
+  values->Begin(Container::kArray);
   const RunChanges changes = table.ChangesOf(row, comparer);
   for (size_t i = 0; i < kNumRunColumns; ++i) {
     if (!changes[i])
       continue;
-    if (json->back() != '[')
-      *json += ',';
     const ChangeTexts texts = TextsOf(static_cast<RunColumn>(i), *changes[i]);
-    AppendList({kRunColumnNames[i], texts.before, texts.after, texts.difference,
-                texts.percent, texts.interval},
-               json);
+    AddList({kRunColumnNames[i], texts.before, texts.after, texts.difference,
+             texts.percent, texts.interval},
+            values);
   }
-  *json += ']';
+  values->End();
 }
 
 }  // namespace
@@ -85,25 +75,32 @@ std::string MakeDifferencePage(const RunTable& table,
   for (const ComparedRow& row : rows)
     row_of[*row.path] = &row;
 
-  std::string json = "{\"summary\":";
-  program::AppendJsonString(summary, &json);
-  json += ",\"notes\":";
-  AppendList(notes, &json);
-  json += ",\"paths\":[";
+  std::string json;
+  JsonValues values(&json);
+  values.Begin(Container::kDictionary);
+  values.Member("summary", summary);
+  values.Name("notes");
+  AddList(notes, &values);
+  values.Name("paths");
+  values.Begin(Container::kArray);
   for (uint32_t path = 0; path < row_of.size(); ++path) {
     const std::optional<uint32_t> outer = table.OuterOf(path);
-    json += path == 0 ? "" : ",";
-    json += "{\"outer\":" + (outer ? std::to_string(*outer) : "-1");
-    AppendMember("name", table.NameText(path), &json);
-    AppendMember("path", table.PathText(path, kMaxPagePathBytes), &json);
+    values.Begin(Container::kDictionary);
+    values.Member("outer", outer ? int64_t{*outer} : int64_t{-1});
+    values.Member("name", table.NameText(path));
+    values.Member("path", table.PathText(path, kMaxPagePathBytes));
     // Otherwise only slices without an end have had this path.
-    if (row_of[path] != nullptr)
-      AppendChanges(table, *row_of[path], comparer, &json);
-    else
-      json += ",\"weight\":0,\"cells\":[]";
-    json += '}';
+    if (row_of[path] != nullptr) {
+      AddChanges(table, *row_of[path], comparer, &values);
+    } else {
+      values.Member("weight", int64_t{0});
+      values.Name("cells");
+      AddList({}, &values);
+    }
+    values.End();
   }
-  json += "]}";
+  values.End();
+  values.End();
   return FilledPage(kDifferencePage, json);
 }
 

@@ -10,7 +10,9 @@
 #include <unordered_map>
 #include <utility>
 
+#include "src/program/json_values.h"
 #include "src/program/text.h"
+#include "src/program/value_sink.h"
 #include "src/pztrace/events/timeline_file.h"
 #include "src/pztrace/page/embedded_page.h"
 
@@ -18,7 +20,10 @@ namespace pztrace {
 
 namespace {
 
-// A list of numbers, as JSON. A list of zeros is not written.
+using program::JsonValues;
+using Container = program::ValueSink::Container;
+
+// A list of numbers, as JSON.
 class NumberList {
  public:
   void Add(uint64_t number) {
@@ -26,13 +31,14 @@ class NumberList {
     json_ += (json_.empty() ? "" : ",") + std::to_string(number);
   }
 
-  // Appends the list as the last member of |object|, which is not empty.
-  void AppendTo(const char* name, std::string* object) const {
-    if (!is_zero_)
-      *object += ",\"" + std::string(name) + "\":[" + json_ + "]";
+  void AddTo(std::string_view name, JsonValues* values) const {
+    values->Name(name);
+    values->AddJson("[" + json_ + "]");
   }
-
-  const std::string& json() const { return json_; }
+  void AddUnlessZero(std::string_view name, JsonValues* values) const {
+    if (!is_zero_)
+      AddTo(name, values);
+  }
 
  private:
   std::string json_;
@@ -50,7 +56,9 @@ class Times {
     last_ns_ = time_ns;
   }
 
-  const std::string& json() const { return differences_.json(); }
+  void AddTo(std::string_view name, JsonValues* values) const {
+    differences_.AddTo(name, values);
+  }
 
  private:
   uint64_t last_ns_;
@@ -78,29 +86,48 @@ class Page {
     for (auto& [flow, ends] : flow_ends_)
       std::sort(ends.begin(), ends.end());
     std::string list;
+    JsonValues row_values(&list);
+    row_values.Begin(Container::kArray);
     const TrackRow* last = nullptr;
     for (const TrackRow& row : rows) {
-      list += list.empty() ? "\n" : ",\n";
+      row_values.BeginLine();
       // Tracks that share rows have the first one's number.
-      AddRow(row, last && last->track == row.track, &list);
+      AddRow(row, last && last->track == row.track, &row_values);
       last = &row;
     }
-    std::string json = "{\"name\":";
-    program::AppendJsonString(title, &json);
+    row_values.End();
+    std::string json;
+    JsonValues values(&json);
+    values.Begin(Container::kDictionary);
+    values.Member("name", title);
     // JavaScript's numbers cannot hold these exactly.
-    json += ",\"first\":\"" + std::to_string(first_ns_) + "\",\"realtime\":";
+    values.Member("first", std::to_string(first_ns_));
     const auto offset = reader_.realtime_offset_ns();
-    json += offset ? "\"" + std::to_string(*offset) + "\"" : "null";
-    json += ",\"from\":" + std::to_string(from_ns_ - first_ns_);
-    json += ",\"to\":" + std::to_string(to_ns_ - first_ns_);
-    json += std::string(",\"complete\":") + (is_complete ? "true" : "false");
-    json += ",\n\"notes\":[";
-    for (const std::string& note : notes) {
-      json += &note == &notes[0] ? "" : ",";
-      program::AppendJsonString(note, &json);
-    }
-    return json + "],\n\"strings\":[" + strings_ + "],\n\"texts\":[" + texts_ +
-           "],\n\"rows\":[" + list + "]}";
+    values.Name("realtime");
+    if (offset)
+      values.Add(std::to_string(*offset));
+    else
+      values.Add({});
+    values.Member("from", from_ns_ - first_ns_);
+    values.Member("to", to_ns_ - first_ns_);
+    values.Member("complete", is_complete);
+    values.BeginLine();
+    values.Name("notes");
+    values.Begin(Container::kArray);
+    for (const std::string& note : notes)
+      values.Add(note);
+    values.End();
+    values.BeginLine();
+    values.Name("strings");
+    values.AddJson("[" + strings_ + "]");
+    values.BeginLine();
+    values.Name("texts");
+    values.AddJson("[" + texts_ + "]");
+    values.BeginLine();
+    values.Name("rows");
+    values.AddJson(list);
+    values.End();
+    return json;
   }
 
  private:
@@ -128,15 +155,16 @@ class Page {
   struct Events {
     explicit Events(uint64_t first_ns) : begin(first_ns) {}
 
-    std::string Json() const {
-      std::string json =
-          "{\"begin\":[" + begin.json() + "],\"text\":[" + text.json() + "]";
-      duration.AppendTo("duration", &json);
-      open.AppendTo("open", &json);
-      nested.AppendTo("nested", &json);
-      args.AppendTo("args", &json);
-      flows.AppendTo("flows", &json);
-      return json + "}";
+    void AddTo(JsonValues* values) const {
+      values->Begin(Container::kDictionary);
+      begin.AddTo("begin", values);
+      text.AddTo("text", values);
+      duration.AddUnlessZero("duration", values);
+      open.AddUnlessZero("open", values);
+      nested.AddUnlessZero("nested", values);
+      args.AddUnlessZero("args", values);
+      flows.AddUnlessZero("flows", values);
+      values->End();
     }
 
     Times begin;
@@ -210,7 +238,7 @@ class Page {
     return names;
   }
 
-  std::string SlicesJson(const std::vector<RowSlice>& slices) {
+  void AddSlices(const std::vector<RowSlice>& slices, JsonValues* values) {
     Events events(first_ns_);
     for (const RowSlice& slice : slices) {
       if (slice.begin_ns > to_ns_ ||
@@ -224,10 +252,10 @@ class Page {
       AddText(*slice.text, slice.details, slice.begin_ns, slice.is_state,
               &events);
     }
-    return events.Json();
+    events.AddTo(values);
   }
 
-  std::string InstantsJson(const std::vector<Instant>& instants) {
+  void AddInstants(const std::vector<Instant>& instants, JsonValues* values) {
     Events events(first_ns_);
     for (const Instant& instant : instants) {
       if (instant.time_ns < from_ns_ || instant.time_ns > to_ns_)
@@ -236,58 +264,78 @@ class Page {
       AddText(*instant.text, instant.details, instant.time_ns,
               /*is_state=*/false, &events);
     }
-    return events.Json();
+    events.AddTo(values);
   }
 
-  std::string CounterJson(const std::vector<CounterValue>& values,
-                          const std::string& unit) const {
+  void AddCounter(const std::vector<CounterValue>& values,
+                  const std::string& unit,
+                  JsonValues* json) const {
     Times times(first_ns_);
     std::string list;
+    JsonValues numbers(&list);
+    numbers.Begin(Container::kArray);
     for (size_t i = 0; i < values.size() && values[i].time_ns <= to_ns_; ++i) {
       // A value lasts until the next one.
       if (i + 1 < values.size() && values[i + 1].time_ns < from_ns_)
         continue;
       times.Add(values[i].time_ns);
-      list += list.empty() ? "" : ",";
       if (isfinite(values[i].value))
-        program::AppendDouble(values[i].value, &list);
+        numbers.Add(values[i].value);
       else
-        list += "null";
+        numbers.Add({});
     }
-    std::string json =
-        "{\"time\":[" + times.json() + "],\"value\":[" + list + "],\"unit\":";
-    program::AppendJsonString(unit, &json);
-    return json + "}";
+    numbers.End();
+    json->Begin(Container::kDictionary);
+    times.AddTo("time", json);
+    json->Name("value");
+    json->AddJson(list);
+    json->Member("unit", unit);
+    json->End();
   }
 
   // |continues| if the row belongs to the tracks of the row before it.
-  void AddRow(const TrackRow& row, bool continues, std::string* json) {
+  void AddRow(const TrackRow& row, bool continues, JsonValues* values) {
     const TrackInfo info = InfoOf(row.track, reader_.tracks());
-    *json += "{\"label\":";
-    program::AppendJsonString(row.label.empty() ? LabelOf(info) : row.label,
-                              json);
-    *json += ",\"level\":" + std::to_string(row.level) + ",\"kind\":\"";
-    *json += !row.label.empty() ? "tasks\""
-             : info.is_thread   ? "thread\""
-             : info.pid != 0    ? "process\""
-                                : "track\"";
-    *json += continues ? ",\"continues\":true" : "";
-    if (row.events && !row.events->instants.empty())
-      *json += ",\"instants\":" + InstantsJson(row.events->instants);
-    if (row.events && !row.events->values.empty())
-      *json += ",\"counter\":" + CounterJson(row.events->values, info.unit);
-    if (row.events && !row.events->slices.empty()) {
-      *json += ",\"slices\":[";
-      for (const std::vector<RowSlice>& line : row.events->slices)
-        *json += (json->back() == '[' ? "" : ",") + SlicesJson(line);
-      *json += ']';
-    }
-    if (row.events && !row.events->lost.empty())
-      *json += ",\"lost\":" + LostJson(row.events->lost);
-    *json += '}';
+    values->Begin(Container::kDictionary);
+    values->Member("label", row.label.empty() ? LabelOf(info) : row.label);
+    values->Member("level", uint64_t{row.level});
+    values->Member("kind", std::string_view(!row.label.empty() ? "tasks"
+                                            : info.is_thread   ? "thread"
+                                            : info.pid != 0    ? "process"
+                                                               : "track"));
+    if (continues)
+      values->Member("continues", true);
+    if (row.events)
+      AddEvents(*row.events, info.unit, values);
+    values->End();
   }
 
-  std::string LostJson(const std::vector<LostStretch>& stretches) const {
+  void AddEvents(const TrackEvents& events,
+                 const std::string& unit,
+                 JsonValues* values) {
+    if (!events.instants.empty()) {
+      values->Name("instants");
+      AddInstants(events.instants, values);
+    }
+    if (!events.values.empty()) {
+      values->Name("counter");
+      AddCounter(events.values, unit, values);
+    }
+    if (!events.slices.empty()) {
+      values->Name("slices");
+      values->Begin(Container::kArray);
+      for (const std::vector<RowSlice>& line : events.slices)
+        AddSlices(line, values);
+      values->End();
+    }
+    if (!events.lost.empty()) {
+      values->Name("lost");
+      AddLost(events.lost, values);
+    }
+  }
+
+  void AddLost(const std::vector<LostStretch>& stretches,
+               JsonValues* values) const {
     Times begin(first_ns_);
     NumberList duration;
     for (const LostStretch& lost : stretches) {
@@ -296,8 +344,10 @@ class Page {
       begin.Add(lost.begin_ns);
       duration.Add(lost.end_ns - lost.begin_ns);
     }
-    return "{\"begin\":[" + begin.json() + "],\"duration\":[" +
-           duration.json() + "]}";
+    values->Begin(Container::kDictionary);
+    begin.AddTo("begin", values);
+    duration.AddTo("duration", values);
+    values->End();
   }
 
   const TimelineReader& reader_;

@@ -9,7 +9,8 @@
 #include <string_view>
 #include <tuple>
 
-#include "src/program/text.h"
+#include "src/program/json_values.h"
+#include "src/program/value_sink.h"
 #include "src/pztrace/events/track_info.h"
 
 namespace pztrace {
@@ -35,53 +36,60 @@ std::string_view StateText(State state) {
   return "unknown";
 }
 
-// Appends a member of a JSON object, and its comma.
-void AppendName(std::string_view name, std::string* json) {
-  if (json->size() > 1)
-    *json += ',';
-  program::AppendJsonString(name, json);
-  *json += ':';
+// Returns an object with a member for each of |members|. |add| adds its name
+// and its value.
+template <typename Members, typename Add>
+std::string ObjectOf(const Members& members, Add add) {
+  std::string json;
+  program::JsonValues values(&json);
+  values.Begin(program::ValueSink::Container::kDictionary);
+  for (const auto& member : members)
+    add(member, &values);
+  values.End();
+  return json;
 }
 
 std::string TimesAsJson(const std::map<PlaceKey, TimeSum>& sums) {
-  std::string json = "{";
-  for (const auto& [place, sum] : sums) {
-    AppendName(PlaceText(place), &json);
-    json += "{\"count\":" + std::to_string(sum.count) +
-            ",\"total\":" + std::to_string(sum.total_ns) +
-            ",\"max\":" + std::to_string(sum.max_ns) + "}";
+  return ObjectOf(sums, [](const auto& member, program::JsonValues* values) {
+    values->Name(PlaceText(member.first));
+    values->Begin(program::ValueSink::Container::kDictionary);
+    values->Member("count", member.second.count);
+    values->Member("total", member.second.total_ns);
+    values->Member("max", member.second.max_ns);
+    values->End();
+  });
+}
+
+void AddUnresumed(const Unresumed& tasks, program::JsonValues* values) {
+  values->Begin(program::ValueSink::Container::kDictionary);
+  if (tasks.count != 0) {
+    values->Member("count", tasks.count);
+    values->Member("since", tasks.since_ns);
+    values->Member("for", tasks.ns);
+    values->Member("task", tasks.task);
+    values->Member("request", tasks.request);
   }
-  return json + "}";
+  values->End();
 }
 
 std::string UnresumedAsJson(const Unresumed& tasks) {
-  if (tasks.count == 0)
-    return "{}";
-  std::string json = "{\"count\":" + std::to_string(tasks.count) +
-                     ",\"since\":" + std::to_string(tasks.since_ns) +
-                     ",\"for\":" + std::to_string(tasks.ns) + ",\"task\":";
-  program::AppendJsonString(tasks.task, &json);
-  json += ",\"request\":";
-  program::AppendJsonString(tasks.request, &json);
-  return json + "}";
+  std::string json;
+  program::JsonValues values(&json);
+  AddUnresumed(tasks, &values);
+  return json;
 }
 
 std::string UnresumedAsJson(const std::map<PlaceKey, Unresumed>& places) {
-  std::string json = "{";
-  for (const auto& [place, tasks] : places) {
-    AppendName(PlaceText(place), &json);
-    json += UnresumedAsJson(tasks);
-  }
-  return json + "}";
+  return ObjectOf(places, [](const auto& member, program::JsonValues* values) {
+    values->Name(PlaceText(member.first));
+    AddUnresumed(member.second, values);
+  });
 }
 
 std::string CountsAsJson(const std::map<PlaceKey, uint64_t>& counts) {
-  std::string json = "{";
-  for (const auto& [place, count] : counts) {
-    AppendName(PlaceText(place), &json);
-    json += std::to_string(count);
-  }
-  return json + "}";
+  return ObjectOf(counts, [](const auto& member, program::JsonValues* values) {
+    values->Member(PlaceText(member.first), member.second);
+  });
 }
 
 PlaceKey PlaceKeyOf(const TaskTimeline& timeline, uint32_t place) {
@@ -292,13 +300,11 @@ struct PathCells {
   std::string waker() const {
     return part.waker == kNoIndex ? "" : TaskText(timeline, part.waker);
   }
-  JsonObject<std::string> others() const {
-    std::string json = "{";
-    for (const PathPart::Other& other : part.others) {
-      AppendName(TaskText(timeline, other.task), &json);
-      json += std::to_string(other.ns);
-    }
-    return {json + "}"};
+  auto others() const {
+    return JsonObject{ObjectOf(
+        part.others, [this](const auto& other, program::JsonValues* values) {
+          values->Member(TaskText(timeline, other.task), other.ns);
+        })};
   }
 
   const TaskTimeline& timeline;

@@ -7,6 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "src/program/json_values.h"
+#include "src/program/value_sink.h"
+
 namespace pztrace {
 
 namespace {
@@ -65,13 +68,24 @@ std::string ArchiveEnd() {
 
 std::string ArchiveManifest(const std::vector<ArchivedTrace>& traces) {
   // The trace processor knows the file by this beginning.
-  std::string text = "{\"perfetto_manifest\":{\"version\":1,\"files\":[";
-  const char* separator = "\n";
+  std::string text;
+  program::JsonValues values(&text);
+  using Container = program::ValueSink::Container;
+  values.Begin(Container::kDictionary);
+  values.Name("perfetto_manifest");
+  values.Begin(Container::kDictionary);
+  values.Member("version", int64_t{1});
+  values.Name("files");
+  values.Begin(Container::kArray);
   for (const ArchivedTrace& trace : traces) {
-    text += separator;
-    text += "{\"path\":\"" + trace.path + "\",\"machine\":{\"name\":\"" +
-            trace.host + "\"}}";
-    separator = ",\n";
+    values.BeginLine();
+    values.Begin(Container::kDictionary);
+    values.Member("path", trace.path);
+    values.Name("machine");
+    values.Begin(Container::kDictionary);
+    values.Member("name", trace.host);
+    values.End();
+    values.End();
   }
   return text + "\n]}}\n";
 }

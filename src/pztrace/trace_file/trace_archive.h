@@ -28,7 +28,7 @@ std::string ArchivePadding(uint64_t size);
 std::string ArchiveEnd();
 
 // Returns the manifest by which Perfetto's trace processor knows the hosts, a
-// JSON text. REQUIRES: nothing in |traces| has to be quoted.
+// JSON text.
 std::string ArchiveManifest(const std::vector<ArchivedTrace>& traces);
 
 }  // namespace pztrace
