@@ -267,6 +267,47 @@ TEST_F(TraceWriterTest, LengthTakesFourBytesWhereOneIsTooShort) {
             (std::vector<std::string>{NamedEvent(125), NamedEvent(126)}));
 }
 
+// So it is not moved if it is long, too.
+TEST_F(TraceWriterTest, APacketAfterALongOneBeginsAfterALengthOfFourBytes) {
+  auto writer = arbiter_->CreateTraceWriter(kBuffer);
+  writer->NewTracePacket<Event>()->set_name(std::string(126, 'n'));
+  const uint8_t* const second = Chunk(0) + 8 + 4 + 128;
+  {
+    auto packet = writer->NewTracePacket<Event>();
+    // This says that it has begun, and would be lost.
+    EXPECT_EQ(Hex(second, 4), "ff ff ff 7f");
+    packet->set_id(1);
+    EXPECT_EQ(Hex(second, 6), "ff ff ff 7f 08 01");
+  }
+  EXPECT_EQ(Hex(second, 8), "82 80 80 00 08 01 00 00");
+  // That one was short.
+  writer->NewTracePacket<Event>()->set_id(2);
+  EXPECT_EQ(Hex(second + 6, 5), "02 08 02 00 00");
+  writer->NewTracePacket<Event>()->set_name(std::string(200, 'n'));
+  writer->WriteTracePacket<Fields>(Fields::kUint64(3));
+  writer->NewTracePacket<Event>()->set_name(std::string(200, 'm'));
+  writer->Flush();
+  EXPECT_EQ(Drain(), (std::vector<std::string>{
+                         NamedEvent(126), FromHex("08 01"), FromHex("08 02"),
+                         NamedEvent(200), FromHex("08 03"),
+                         FromHex("12 c8 01") + std::string(200, 'm')}));
+  EXPECT_EQ(writer->packets_lost(), 0u);
+}
+
+TEST_F(TraceWriterTest, AWriterThatDiesInAPacketAfterALongOneLosesIt) {
+  auto writer = arbiter_->CreateTraceWriter(kBuffer);
+  writer->NewTracePacket<Event>()->set_name(std::string(126, 'n'));
+  ChunkCopy copy;
+  ASSERT_TRUE(
+      ScrapeChunk(service_abi(), 0, 0, WriterState::kGoneAndMarked, &copy));
+  EXPECT_EQ(copy.open_packet, OpenPacket::kNone);
+  auto packet = writer->NewTracePacket<Event>();
+  ASSERT_TRUE(
+      ScrapeChunk(service_abi(), 0, 0, WriterState::kGoneAndMarked, &copy));
+  EXPECT_EQ(copy.num_packets, 1u);
+  EXPECT_EQ(copy.open_packet, OpenPacket::kOne);
+}
+
 TEST_F(TraceWriterTest, ExactBytesOfAPacketThatSpansThreeChunks) {
   auto writer = arbiter_->CreateTraceWriter(kBuffer);
   writer->NewTracePacket<Event>()->set_id(5);
@@ -283,7 +324,7 @@ TEST_F(TraceWriterTest, ExactBytesOfAPacketThatSpansThreeChunks) {
   EXPECT_EQ(HexOfChunk(Chunk(1), 14),
             "01 00 00 00 01 00 01 0c 93 82 80 00 6e 6e");
   EXPECT_EQ(HexOfChunk(Chunk(2), 13), "02 00 00 00 01 00 03 04 b5 80 80 00 6e");
-  EXPECT_EQ(Hex(Chunk(2) + 8 + 4 + 0x35, 4), "02 08 06 00");
+  EXPECT_EQ(Hex(Chunk(2) + 8 + 4 + 0x35, 7), "82 80 80 00 08 06 00");
   EXPECT_EQ(Drain(), (std::vector<std::string>{
                          FromHex("08 05"), NamedEvent(600), FromHex("08 06")}));
   EXPECT_EQ(service_.num_patches(), 0u);

@@ -155,8 +155,8 @@ class SharedMemoryABI {
   // The count of a chunk that is being written includes a packet that may not
   // have begun. If the writer has died, the second byte after the complete
   // fragments tells whether it had begun. A TraceWriter leaves two zeros there;
-  // the first field of a packet, after a length of one byte, begins with a
-  // tag, which is never 0.
+  // a packet has a tag there, after a length of one byte, or a part of a length
+  // of four bytes, which are never 0.
   //
   //   complete fragments | 0 | 0 |        no packet has begun
   //   complete fragments | . | tag | ...  a packet has begun, and is lost

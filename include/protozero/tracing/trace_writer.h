@@ -70,8 +70,8 @@ class ReadyWriter;
 // nested deeper than MessageArena::kInlineMessages; debug builds also allocate
 // for a packet with more messages than MessageArena::kMinQuarantine. One thread
 // at a time.
-class TraceWriter final : private ScatteredStreamWriter::Delegate,
-                          private MessageFinalizationListener {
+class TraceWriter final : private MessageFinalizationListener,
+                          private ScatteredStreamWriter::Delegate {
  public:
   // The field that the protocol has in every packet: a bool.
   static constexpr uint32_t kPreviousPacketDroppedFieldId = 42;
@@ -174,7 +174,8 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
   // The state of the last packet. Between packets, another thread may take the
   // chunk; see Enter().
   enum class PacketState : uint8_t {
-    // The packet is complete, and this chunk may have no room for the next one.
+    // The packet is complete. It was long, or this chunk may have no room for
+    // the next one.
     kNearEnd,
     // The packet is complete, and this chunk has room for the next one.
     kReady,
@@ -186,6 +187,9 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
     // grows too long, the length is widened, as the size of a nested message
     // is.
     kNarrow,
+    // The same, after a length of kPacketHeaderSize bytes. It comes after a
+    // long packet, is likely to be long, too, and then need not be moved.
+    kWide,
     // The packet began in an earlier chunk. Its fragment here has a length of
     // kPacketHeaderSize bytes.
     kContinued,
@@ -194,8 +198,7 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
   };
 
   // A chunk that the writer left in the middle of a packet and keeps for a
-  // while, because the missing sizes may become known. The chunks after it
-  // wait, too.
+  // while: missing sizes may become known. The chunks after it wait, too.
   struct HeldChunk {
     ABI::Chunk chunk;
     ChunkID chunk_id;
@@ -213,10 +216,9 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
   static_assert(kMinRoom >= ABI::kPacketHeaderSize + kSpareBytes,
                 "there is room for the length that says the packet is lost");
 
-  // The service has read the chunk's memory, so its cache lines are with
-  // another processor. A store waits until this processor has the line; later
-  // stores wait after it, until no more fit. So the writer prefetches lines
-  // this long before it needs them, to the chunk's end.
+  // The service has read the chunk, so its cache lines are with another
+  // processor. Stores wait for them, until no more stores fit. So the writer
+  // prefetches lines this long before it needs them, to the chunk's end.
   static constexpr int kPrefetchDistance = 512;
   static constexpr int kCacheLineSize = 64;
   // The bytes that are left in a chunk, and the number of packets, from which
@@ -243,18 +245,17 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
         PROTOZERO_UNLIKELY(!TryEnterReadyAs(PacketState::kNarrow))) {
       return BeginPacketSlowPath();
     }
-    return BeginNextPacketHere();
+    return BeginPacketAfter(kNarrowHeaderSize);
   }
-  // Begins a packet after the last one. REQUIRES: kNarrow.
-  Message* BeginNextPacketHere() {
-    stream_.set_write_ptr(fragment_ + kNarrowHeaderSize);
-    return BeginPacketHere();
-  }
-  // Begins a packet where the stream is. REQUIRES: kNarrow, or kDropped.
-  Message* BeginPacketHere() {
+  // Begins a packet after a length of that many bytes.
+  Message* BeginPacketAfter(size_t header_size) {
+    stream_.set_write_ptr(fragment_ + header_size);
     packet_.Reset(&stream_);
     return &packet_;
   }
+  Message* BeginWidePacket();
+  // Begins it by the last packet's length. REQUIRES: kBusy.
+  Message* BeginNextPacket();
   template <typename T, typename... Values>
   PROTOZERO_ALWAYS_INLINE void WritePacket(Values... values) {
     if (PROTOZERO_LIKELY(TryEnterReadyAs(PacketState::kBusy))) {
@@ -313,20 +314,21 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
   // is cold. Returns false in another state, without a chunk, and before |end|.
   PROTOZERO_NOINLINE bool TryEnterNearEnd(ChunkID end);
   PROTOZERO_NOINLINE Message* BeginPacketSlowPath();
+  PROTOZERO_NOINLINE Message* BeginPacketInAnyState();
   Message* BeginDroppedPacket();
 
-  // MessageFinalizationListener:
+  // MessageFinalizationListener, and ScatteredStreamWriter::Delegate:
   void OnMessageFinalized(Message* message) override;
-  // ScatteredStreamWriter::Delegate:
   ContiguousMemoryRange GetNewBuffer() override;
   uint8_t* AnnotatePatch(uint8_t* patch_addr) override;
 
-  // Ends the packet at the stream's position.
   PROTOZERO_NOINLINE void FinishPacketSlowPath();
+  PROTOZERO_NOINLINE void FinishPacketInAnyState();
+  // Ends a packet with a wide length. Returns the state to leave as.
+  PacketState FinishWidePacket(uint8_t* end);
   // Ends a packet that cannot be completed.
   void AbortPacket();
-  // Ends the packet, which has its length, at |end|. Returns the state to leave
-  // as.
+  // Ends the packet at |end|. Returns the state to leave as.
   PacketState MarkPacketFinished(uint8_t* end) {
     ABI::WriteNoPacketBegun(end);
     return CountFinishedPacket(end, end);
@@ -340,9 +342,8 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
         static_cast<uint16_t>(packets_.load(std::memory_order_relaxed) + 1);
     SetPackets(packets);
     if (PROTOZERO_LIKELY(end < prefetch_end_)) {
-      // The lines up to this distance after the end of the packet before are on
-      // their way. So one or two lines are left to prefetch. After a long
-      // packet there are more, and FinishPacketSlowPath() has prefetched them.
+      // One or two lines are left to prefetch: those up to this distance after
+      // the packet before, and more after a long one, are on their way.
       internal::PrefetchForWriting<kPrefetchDistance - kCacheLineSize>(pos);
       internal::PrefetchForWriting<kPrefetchDistance>(pos);
     } else if (end >= near_end_) {
@@ -352,13 +353,18 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
                ? PacketState::kNearEnd
                : PacketState::kReady;
   }
+  uint32_t num_packets() const {
+    return packets_.load(std::memory_order_relaxed) & ABI::kPacketCountMask;
+  }
   // Returns whether the next packet begins in this chunk. REQUIRES: kNearEnd.
   bool HasRoom() const {
-    return fragment_ < last_begin_ &&
-           (packets_.load(std::memory_order_relaxed) & ABI::kPacketCountMask) <
-               ABI::kMaxPacketsPerChunk;
+    return fragment_ < last_begin_ && num_packets() < ABI::kMaxPacketsPerChunk;
   }
-  // Prefetches what the next chunk needs, once. REQUIRES: kNearEnd.
+  // Returns whether the end of the chunk, or of its count, is near.
+  bool IsNearEnd() const {
+    return fragment_ >= near_end_ || num_packets() >= kManyPackets;
+  }
+  // Prefetches what the next chunk needs, once, if IsNearEnd().
   void PrefetchNextChunk();
   bool IsNearEndWithRoom() const {
     return state() == PacketState::kNearEnd && HasRoom();
@@ -371,11 +377,9 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
   void CountWhileBusy(uint64_t packets);
   // Marks the open packet as lost. Returns scratch_, where the rest of it goes.
   ContiguousMemoryRange DropPacket(LossReason reason);
-  // Returns the reason why there is no chunk.
   LossReason ExhaustionReason() const;
-  // Writes the fragment's length, in kPacketHeaderSize bytes. Returns the
-  // fragment's end, which may be earlier now.
-  uint8_t* WriteFragmentHeader();
+  // Writes |size| as a wide length. Returns the fragment's end, moved or not.
+  uint8_t* WriteFragmentHeader(size_t size);
   // Returns the number of bytes of the open packet in the current chunk, or of
   // those in scratch_ since the stream last entered it.
   size_t FragmentSize() const;
@@ -408,27 +412,17 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
   void QueueOldestHeldChunk();
   void QueueHeldChunks();
 
-  // Has another thread write from now on, after the last packet. Returns false,
-  // and changes nothing, if this writer has to end with its thread: it reports
-  // what it has lost when it ends.
+  // Has another thread write from now on. Returns false, and changes nothing,
+  // if this writer has to end with its thread, to report what it has lost.
   bool PrepareForOtherThread();
 
-  // Makes the writer not idle; see trace_writer_reclaim.cc.
+  // Makes the writer not idle. trace_writer_reclaim.cc describes these.
   void EnterAs(PacketState state) {
     state_.store(state, std::memory_order_relaxed);
     std::atomic_signal_fence(std::memory_order_seq_cst);
   }
-  // Enters as kBusy. Ends a reclaim that has begun; if a thread is taking the
-  // chunk, waits for it. REQUIRES: no packet is open.
   void Enter();
-  // If the writer looks idle, and |even_if_recent| or no packet was written
-  // since the last call, begins a reclaim and returns true. FinishReclaim() has
-  // to follow. REQUIRES: SharedMemoryArbiter::writers_lock_.
   bool BeginReclaim(bool even_if_recent);
-  // Ends the reclaim, unless the writer has. |is_ordered| says that all threads
-  // have executed a memory barrier since BeginReclaim(). If so, and the writer
-  // is idle, queues its chunk first. Without the barrier, it is unknown whether
-  // the writer is idle.
   void FinishReclaim(bool is_ordered);
 
   SharedMemoryArbiter* const arbiter_;
@@ -472,6 +466,8 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
   bool loss_is_unreported_ = false;
   // True if the open packet cannot be completed.
   bool is_out_of_patches_ = false;
+  // True if the last packet that began by BeginPacket() was long.
+  bool was_long_ = false;
   // True if the first of |packet_bytes_| was handed over with the packet's
   // beginning. Not valid in kNarrow.
   bool is_beginning_handed_over_ = false;
@@ -489,8 +485,7 @@ class TraceWriter final : private ScatteredStreamWriter::Delegate,
   // The held chunks, oldest first.
   HeldChunk held_chunks_[kMaxHeldChunks];
   size_t num_held_chunks_ = 0;
-  // The most chunks to hold. Less than kMaxHeldChunks if the buffer has few
-  // chunks.
+  // The most chunks to hold: fewer if the buffer has few chunks.
   const size_t max_held_chunks_;
 
   RootMessage<Message> packet_;

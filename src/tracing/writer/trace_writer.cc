@@ -82,18 +82,26 @@ bool TraceWriter::PrepareForOtherThread() {
 }
 
 Message* TraceWriter::BeginPacketSlowPath() {
+  // The chunk has room, so the last packet was long.
+  if (state() == PacketState::kNearEnd && !IsNearEnd()) {
+    EnterAs(PacketState::kWide);
+    if (PROTOZERO_LIKELY(!IsReclaimed()))
+      return BeginWidePacket();
+    LeaveAs(PacketState::kNearEnd);
+  }
+  return BeginPacketInAnyState();
+}
+
+Message* TraceWriter::BeginPacketInAnyState() {
   if (IsPacketOpen()) {
     packet_.Finalize();
     FinishPacketSlowPath();
   }
-  const bool is_near_end = IsNearEndWithRoom();
-  const bool has_room = state() == PacketState::kReady || is_near_end;
+  const bool has_room = state() == PacketState::kReady || IsNearEndWithRoom();
   Enter();
   if (has_room && chunk_.is_valid()) {
-    if (is_near_end)
-      PrefetchNextChunk();
-    EnterAs(PacketState::kNarrow);
-    return BeginNextPacketHere();
+    PrefetchNextChunk();
+    return BeginNextPacket();
   }
   if (chunk_.is_valid())
     FinishChunk();
@@ -106,8 +114,7 @@ Message* TraceWriter::BeginPacketSlowPath() {
   if (is_exhausted_)
     return BeginDroppedPacket();
   stream_.Reset(StartChunk(chunk, 0, kNarrowHeaderSize));
-  EnterAs(PacketState::kNarrow);
-  Message* const packet = BeginPacketHere();
+  Message* const packet = BeginNextPacket();
   if (loss_is_unreported_) {
     loss_is_unreported_ = false;
     packet->AppendVarInt(kPreviousPacketDroppedFieldId, 1);
@@ -115,11 +122,23 @@ Message* TraceWriter::BeginPacketSlowPath() {
   return packet;
 }
 
+Message* TraceWriter::BeginNextPacket() {
+  EnterAs(was_long_ ? PacketState::kWide : PacketState::kNarrow);
+  return was_long_ ? BeginWidePacket() : BeginPacketAfter(kNarrowHeaderSize);
+}
+
+Message* TraceWriter::BeginWidePacket() {
+  // If the program dies, this says that a packet has begun.
+  WriteFragmentLength(ABI::kPacketSizeDropPacket, fragment_);
+  return BeginPacketAfter(ABI::kPacketHeaderSize);
+}
+
 Message* TraceWriter::BeginDroppedPacket() {
   packet_bytes_ = 0;
   is_beginning_handed_over_ = false;
   stream_.Reset(DropPacket(ExhaustionReason()));
-  return BeginPacketHere();
+  packet_.Reset(&stream_);
+  return &packet_;
 }
 
 LossReason TraceWriter::ExhaustionReason() const {
@@ -149,13 +168,25 @@ void TraceWriter::OnMessageFinalized(Message*) {
 
 size_t TraceWriter::FragmentSize() const {
   const size_t header_size = state() == PacketState::kNarrow ? kNarrowHeaderSize
-                             : state() == PacketState::kContinued
-                                 ? ABI::kPacketHeaderSize
-                                 : 0;
+                             : state() == PacketState::kDropped
+                                 ? 0
+                                 : ABI::kPacketHeaderSize;
   return static_cast<size_t>(stream_.write_ptr() - fragment_) - header_size;
 }
 
 void TraceWriter::FinishPacketSlowPath() {
+  if (state() == PacketState::kWide && stream_.ok()) {
+    uint8_t* const end = stream_.write_ptr();
+    const size_t size =
+        static_cast<size_t>(end - fragment_) - ABI::kPacketHeaderSize;
+    WriteFragmentLength(static_cast<uint32_t>(size), fragment_);
+    was_long_ = size > proto_utils::kMaxOneByteMessageLength;
+    return LeaveAs(FinishWidePacket(end));
+  }
+  FinishPacketInAnyState();
+}
+
+void TraceWriter::FinishPacketInAnyState() {
   PacketState next = PacketState::kNone;
   switch (state()) {
     case PacketState::kNearEnd:
@@ -168,17 +199,13 @@ void TraceWriter::FinishPacketSlowPath() {
       CountLoss(drop_reason_, packet_bytes_ + FragmentSize());
       break;
     case PacketState::kNarrow:
+    case PacketState::kWide:
     case PacketState::kContinued:
       if (stream_.ok()) {
-        uint8_t* const end = WriteFragmentHeader();
-        // Prefetches the lines that MarkPacketFinished() does not prefetch,
-        // without those that were written.
-        if (end < prefetch_end_) {
-          PrefetchLines(
-              std::max(fragment_ + kPrefetchDistance, end) + kCacheLineSize,
-              end + kPrefetchDistance - kCacheLineSize);
-        }
-        next = MarkPacketFinished(end);
+        const size_t size = FragmentSize();
+        was_long_ = state() == PacketState::kContinued ||
+                    size > proto_utils::kMaxOneByteMessageLength;
+        next = FinishWidePacket(WriteFragmentHeader(size));
       } else {
         AbortPacket();
       }
@@ -187,6 +214,17 @@ void TraceWriter::FinishPacketSlowPath() {
   if (!patches_.empty() || num_held_chunks_ != 0)
     ResolvePatches(true);
   LeaveAs(next);
+}
+
+TraceWriter::PacketState TraceWriter::FinishWidePacket(uint8_t* end) {
+  // Prefetches the lines that MarkPacketFinished() does not prefetch, without
+  // those that were written.
+  if (end < prefetch_end_) {
+    PrefetchLines(std::max(fragment_ + kPrefetchDistance, end) + kCacheLineSize,
+                  end + kPrefetchDistance - kCacheLineSize);
+  }
+  const PacketState next = MarkPacketFinished(end);
+  return was_long_ ? PacketState::kNearEnd : next;
 }
 
 void TraceWriter::PrefetchLines(const uint8_t* begin, const uint8_t* end) {
@@ -198,7 +236,7 @@ void TraceWriter::AbortPacket() {
   // The next packet begins in another chunk, and says that something was lost.
   // A packet that is whole in this chunk is undone, but the header still
   // announces it.
-  if (state() == PacketState::kNarrow) {
+  if (state() != PacketState::kContinued) {
     is_beginning_handed_over_ = false;
     CountLoss(LossReason::kTooLarge, FragmentSize());
     ABI::WriteNoPacketBegun(fragment_);
@@ -238,8 +276,7 @@ void TraceWriter::CountWhileBusy(uint64_t packets) {
   arbiter_->QueueLosses(&losses_);
 }
 
-uint8_t* TraceWriter::WriteFragmentHeader() {
-  const size_t size = FragmentSize();
+uint8_t* TraceWriter::WriteFragmentHeader(size_t size) {
   uint8_t* end = stream_.write_ptr();
   if (state() == PacketState::kNarrow) {
     end = internal::MessageSteps::WidenSizeField(fragment_ + kNarrowHeaderSize,
@@ -265,11 +302,12 @@ ContiguousMemoryRange TraceWriter::GetNewBuffer() {
     packet_bytes_ += FragmentSize();
     return {scratch_, scratch_ + sizeof(scratch_)};
   }
-  if (state() == PacketState::kNarrow) {
+  if (state() != PacketState::kContinued) {
     packet_bytes_ = 0;
     is_beginning_handed_over_ = false;
   }
-  packet_bytes_ += FragmentSize();
+  const size_t size = FragmentSize();
+  packet_bytes_ += size;
 
   ABI::Chunk next;
   if (!is_out_of_patches_)
@@ -287,7 +325,7 @@ ContiguousMemoryRange TraceWriter::GetNewBuffer() {
     return DropPacket(reason);
   }
   is_beginning_handed_over_ = true;
-  fragment_ = WriteFragmentHeader();
+  fragment_ = WriteFragmentHeader(size);
   SetPackets(static_cast<uint16_t>(packets_.load(std::memory_order_relaxed) |
                                    ABI::kLastPacketContinuesOnNextChunk));
   FinishChunk();
@@ -369,8 +407,9 @@ ContiguousMemoryRange TraceWriter::StartChunk(ABI::Chunk chunk,
   ABI::InitChunkForWriting(chunk, slot_->writer_id, chunk_id_, packets);
   // In a ring, a short packet stays whole: a thread that idles after it keeps
   // this chunk, but perhaps not the one before.
-  constexpr size_t kMinRoomInRing =
-      kNarrowHeaderSize + proto_utils::kMaxOneByteMessageLength + kSpareBytes;
+  constexpr size_t kMinRoomInRing = ABI::kPacketHeaderSize +
+                                    proto_utils::kMaxOneByteMessageLength +
+                                    kSpareBytes;
   last_begin_ = chunk.end() - (arbiter_->is_ring() ? kMinRoomInRing : kMinRoom);
   near_end_ = last_begin_;
   prefetch_end_ = nullptr;

@@ -37,7 +37,7 @@ bool TraceWriter::TryEnterNearEnd(ChunkID end) {
 }
 
 void TraceWriter::PrefetchNextChunk() {
-  if (near_end_ == last_begin_)
+  if (near_end_ == last_begin_ || !IsNearEnd())
     return;
   near_end_ = last_begin_;
   arbiter_->PrefetchQueue(chunk_);

@@ -38,6 +38,8 @@ constexpr int kLooksBeforeBackOff = 10000;
 
 }  // namespace
 
+// Enters as kBusy. Ends a reclaim that has begun; if a thread is taking the
+// chunk, waits for it. REQUIRES: no packet is open.
 void TraceWriter::Enter() {
   EnterAs(PacketState::kBusy);
   BackOff back_off;
@@ -67,6 +69,9 @@ void TraceWriter::Enter() {
   }
 }
 
+// If the writer looks idle, and |even_if_recent| or no packet was written since
+// the last call, begins a reclaim and returns true. FinishReclaim() has to
+// follow. REQUIRES: SharedMemoryArbiter::writers_lock_.
 bool TraceWriter::BeginReclaim(bool even_if_recent) {
   const uint16_t packets = packets_.load(std::memory_order_relaxed);
   const bool is_recent = packets != packets_before_;
@@ -80,6 +85,10 @@ bool TraceWriter::BeginReclaim(bool even_if_recent) {
   return true;
 }
 
+// Ends the reclaim, unless the writer has. |is_ordered| says that all threads
+// have executed a memory barrier since BeginReclaim(). If so, and the writer is
+// idle, queues its chunk first. Without the barrier, it is unknown whether the
+// writer is idle.
 void TraceWriter::FinishReclaim(bool is_ordered) {
   uint32_t reclaims = reclaims_.load(std::memory_order_relaxed);
   if (reclaims % kReclaimStep != kReclaimBegun)
