@@ -87,6 +87,16 @@ struct Instant {
 struct Slice {
   static void Trace() { PROTOZERO_TRACE_EVENT("app", "event"); }
 };
+struct InstantInt {
+  static void Trace() {
+    PROTOZERO_TRACE_EVENT_INSTANT("app", "event", "int", 1234);
+  }
+};
+struct SliceInts {
+  static void Trace() {
+    PROTOZERO_TRACE_EVENT("app", "event", "a", 7, "b", 1234, "c", 1 << 20);
+  }
+};
 
 // A task that the reader knows.
 const Task g_task = Task::Spawn(PROTOZERO_TASK_SITE("task"));
@@ -173,6 +183,8 @@ std::vector<EventRow> AllEventRows() {
       {"Event_Empty", &DoNothing},
       {"Event_Instant", &Write<Instant>},
       {"Event_Slice", &Write<Slice>},
+      {"Event_InstantInt", &Write<InstantInt>},
+      {"Event_SliceInts", &Write<SliceInts>},
       {"Event_FlightInstant", &WriteFlight<Instant>},
       {"Event_FlightSlice", &WriteFlight<Slice>},
       {"Event_DroppedInstant", &Drop<Instant>},

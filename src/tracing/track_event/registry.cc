@@ -21,7 +21,7 @@ namespace protozero {
 PROTOZERO_ABI_BEGIN
 namespace internal {
 
-uint16_t g_key_iids[kMaxInterned][kMaxKeysOfSite] = {};
+alignas(64) KeyField g_key_fields[kMaxInterned][kMaxKeysOfSite];
 
 namespace {
 
@@ -369,9 +369,12 @@ bool InternKeys(TraceSite* site, const char* const* keys, size_t num_keys) {
     return false;
   bool has_all = true;
   for (size_t i = 0; i < num_keys; ++i) {
-    uint16_t& iid = g_key_iids[site->id][i];
-    if (iid == 0)
-      iid = Get().key_ids.Intern(keys[i]);
+    KeyField& key = g_key_fields[site->id][i];
+    if (key.iid() != 0)
+      continue;
+    const uint16_t iid = Get().key_ids.Intern(keys[i]);
+    if (iid != 0)
+      key = KeyField(iid);
     has_all = has_all && iid != 0;
   }
   return has_all;

@@ -322,7 +322,7 @@ EventBuilder::EventBuilder(TraceContext& context,
                              trace::EventName::kName(NameOf(site_)))));
     }
     for (size_t i = 0; is_interned_ && i < event.num_keys; ++i) {
-      const uint16_t iid = g_key_iids[site_.id][i];
+      const uint16_t iid = g_key_fields[site_.id][i].iid();
       if (!sequence.keys.Add(iid))
         continue;
       AppendFields(data, InternedData::kDebugAnnotationNames(FieldList(

@@ -869,10 +869,25 @@ TEST(TrackEventTest, TheTimeIsTheLastFieldThatAnEventWrites) {
     num_events += fields.size() >= expected.size() &&
                   std::equal(expected.begin(), expected.end(), fields.begin());
   }
-  // A round has two slices, which are two events each, and two counters; and an
-  // instant whose values may be too long. In the first round, four events say
-  // what they refer to.
-  EXPECT_EQ(num_events, 6 * kTimes - 4);
+  // A round has two slices, which are two events each, two counters, and an
+  // instant. In the first round, five events say what they refer to.
+  EXPECT_EQ(num_events, 7 * kTimes - 5);
+}
+
+TEST(TrackEventTest, AKeyOfASiteIsWhatAnAnnotationBeginsWith) {
+  using protozero::internal::KeyField;
+  EXPECT_EQ(KeyField().iid(), 0);
+  for (uint16_t iid = 1; iid < protozero::internal::kMaxInterned; ++iid) {
+    const KeyField key(iid);
+    ASSERT_EQ(key.iid(), iid);
+    uint8_t bytes[sizeof(uint64_t)] = {};
+    const uint8_t* const end = key.Encode(bytes);
+    protozero::HeapBuffered<protozero::trace::DebugAnnotation> annotation;
+    annotation->set_name_iid(iid);
+    // The size of the annotation comes when its value is known.
+    ASSERT_EQ(std::string(bytes, bytes + (end - bytes)),
+              std::string("\x22\0", 2) + annotation.SerializeAsString());
+  }
 }
 
 void OnSignal(int) {

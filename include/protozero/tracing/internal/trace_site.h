@@ -116,10 +116,6 @@ static_assert(sizeof(void*) != 8 || sizeof(TraceSite) == 40,
 static_assert(offsetof(TraceSite, type) < 28,
               "an event reads 28 bytes of its site");
 
-// The ids of the keys of sites, in their order at the site; 0 for none. A site
-// gets them when its first event is written.
-extern uint16_t g_key_iids[kMaxInterned][kMaxKeysOfSite];
-
 // The holder of the site that |Maker| makes. See PROTOZERO_INTERNAL_TRACE_SITE.
 template <typename Maker>
 struct TraceSiteOf {
@@ -142,6 +138,54 @@ struct EventTime {
   static constexpr uint64_t kMaxDelta = (uint64_t{1} << 42) - 1;
   uint64_t delta;
 };
+
+// The first bytes of an annotation with a key of that id, up to its value:
+//
+//   22 size | 08 iid |        the last of the eight bytes is their number
+//
+// So an event takes four instructions for them. 22 is
+// TrackEvent.debug_annotations, 08 DebugAnnotation.name_iid.
+class KeyField {
+ public:
+  static constexpr size_t kMinSize = 4;
+  static constexpr size_t kMaxSize = 5;
+  static_assert(kMaxInterned <= 1 << 14, "a varint of two bytes");
+
+  constexpr KeyField() = default;
+  // REQUIRES: |iid| is not 0.
+  constexpr explicit KeyField(uint16_t iid)
+      : bits_(kTags | Varint(iid) << 24 |
+              uint64_t{iid < 0x80 ? kMinSize : kMaxSize} << 56) {}
+
+  // Returns 0 for none.
+  constexpr uint16_t iid() const {
+    return static_cast<uint16_t>((bits_ >> 24 & 0x7f) | (bits_ >> 32 & 0x7f)
+                                                            << 7);
+  }
+  // Returns where the value is to be written. REQUIRES: room for eight bytes.
+  PROTOZERO_ALWAYS_INLINE uint8_t* Encode(uint8_t* pos) const {
+    const uint64_t bits = bits_;
+    StoreLittleEndian(pos, bits);
+    return pos + (bits >> 56);
+  }
+
+ private:
+  static constexpr uint64_t Varint(uint16_t iid) {
+    return iid < 0x80 ? uint64_t{iid}
+                      : (iid & 0x7fu) | 0x80u | uint64_t{iid} >> 7 << 8;
+  }
+  static constexpr uint64_t kTags =
+      (trace::TrackEvent::kDebugAnnotationsFieldNumber << 3 | 2) |
+      uint64_t{trace::DebugAnnotation::kNameIidFieldNumber << 3} << 16;
+  uint64_t bits_ = 0;
+};
+// An annotation of a site's event.
+template <typename Value>
+struct AnnotationField {
+  const KeyField* key;
+  Value value;
+};
+
 // The fields of a packet before that: those of the site, and values of the
 // event.
 template <typename... Values>
@@ -192,6 +236,31 @@ struct ConstantEncoder<EventTime> {
   }
 };
 
+template <typename Value>
+struct ConstantEncoder<AnnotationField<Value>> {
+  using All = FieldsAppender::Encoders<Value>;
+  static constexpr size_t kHeader = KeyField::kMaxSize + All::kHeader;
+  static constexpr size_t kMinHeader = KeyField::kMinSize + All::kMinHeader;
+  static constexpr size_t kAhead = KeyField::kMaxSize + All::kAhead;
+
+  PROTOZERO_ALWAYS_INLINE static uint64_t BodySize(
+      const AnnotationField<Value>& field) {
+    return All::BodySize(field.value);
+  }
+  PROTOZERO_ALWAYS_INLINE static uint64_t SizeBits(
+      const AnnotationField<Value>& field) {
+    return All::SizeBits(field.value);
+  }
+  // REQUIRES: the annotation is at most kMaxOneByteMessageLength.
+  PROTOZERO_ALWAYS_INLINE static uint8_t* Encode(
+      const AnnotationField<Value>& field,
+      uint8_t* pos) {
+    uint8_t* const end = All::Encode(field.key->Encode(pos), field.value);
+    pos[1] = static_cast<uint8_t>(end - (pos + 2));
+    return end;
+  }
+};
+
 template <typename Indices, typename... Values>
 struct SiteEventEncoder;
 template <size_t... i, typename... Values>
@@ -228,6 +297,10 @@ struct ConstantEncoder<SiteEvent<Values...>>
 }  // namespace internal
 
 namespace internal PROTOZERO_HIDDEN {
+
+// The keys of sites, in their order at the site. A site gets them when its
+// first event is written.
+extern KeyField g_key_fields[kMaxInterned][kMaxKeysOfSite];
 
 template <typename... Values>
 PROTOZERO_ALWAYS_INLINE SiteEvent<Values...> EventOf(const TraceSite& site,

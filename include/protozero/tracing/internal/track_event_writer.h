@@ -95,7 +95,7 @@ class EventBuilder {
       return;
     Annotation* const annotation = event_->add_debug_annotations();
     const uint16_t iid = index < kMaxKeysOfSite && is_interned_
-                             ? g_key_iids[site_.id][index]
+                             ? g_key_fields[site_.id][index].iid()
                              : uint16_t{0};
     if (iid != 0) {
       annotation->set_name_iid(iid);
@@ -199,9 +199,8 @@ PROTOZERO_ALWAYS_INLINE auto FieldsOf(const TraceSite& site,
                                       std::index_sequence<i...>,
                                       const Args&... args) {
   return EventOf(site,
-                 trace::TrackEvent::kDebugAnnotations(FieldList(
-                     Annotation::kNameIid(uint64_t{g_key_iids[site.id][i]}),
-                     AnnotationOf(args.value)))...);
+                 AnnotationField<decltype(AnnotationOf(args.value))>{
+                     &g_key_fields[site.id][i], AnnotationOf(args.value)}...);
 }
 
 template <typename... Args>
