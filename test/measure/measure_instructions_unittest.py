@@ -309,14 +309,18 @@ class RealTest(unittest.TestCase):
     # in one of the two runs perhaps.
     cost = {name: instructions
             for name, _, instructions in self.measure('^Event_', messages=4096)}
-    self.assertEqual(list(cost), ['Instant', 'Slice', 'FlightInstant', 'FlightSlice',
-                                  'DroppedInstant', 'DroppedSlice'])
+    self.assertEqual(list(cost), ['Instant', 'Slice', 'InstantInt', 'SliceInts',
+                                  'FlightInstant', 'FlightSlice', 'DroppedInstant',
+                                  'DroppedSlice'])
     self.assertGreater(cost['Instant'], 30)
     self.assertGreater(cost['Slice'], cost['Instant'])
     # While nothing can be written, nothing else is tried. A twentieth more than
     # clang 19 takes.
     self.assertLess(cost['DroppedInstant'], 0.79 * cost['Instant'])
     self.assertLess(cost['DroppedSlice'], 0.84 * cost['Slice'])
+    # A value takes 39, and no event is split between chunks, a quarter more.
+    self.assertLess(cost['InstantInt'], cost['Instant'] + 48)
+    self.assertLess(cost['SliceInts'], cost['Slice'] + 3 * 48)
     # A flight recorder costs no more than a session with a service.
     self.assertLess(cost['FlightInstant'], 1.1 * cost['Instant'])
     self.assertLess(cost['FlightSlice'], 1.1 * cost['Slice'])

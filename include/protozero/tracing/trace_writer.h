@@ -174,8 +174,8 @@ class TraceWriter final : private MessageFinalizationListener,
   // The state of the last packet. Between packets, another thread may take the
   // chunk; see Enter().
   enum class PacketState : uint8_t {
-    // The packet is complete. It was long, or this chunk may have no room for
-    // the next one.
+    // The packet is complete. It was long, or the next one is, or this chunk
+    // may have no room for it.
     kNearEnd,
     // The packet is complete, and this chunk has room for the next one.
     kReady,
@@ -309,10 +309,10 @@ class TraceWriter final : private MessageFinalizationListener,
     LeaveAs(PacketState::kReady);
     return false;
   }
-  // Enters from kNearEnd as kBusy, for TryEncodePacketHere(). If the chunk is
-  // full, begins the next one, with less code than BeginPacketSlowPath(), which
-  // is cold. Returns false in another state, without a chunk, and before |end|.
-  PROTOZERO_NOINLINE bool TryEnterNearEnd(ChunkID end);
+  // Enters from kNearEnd as kBusy, for TryEncodePacketHere(). If there is no
+  // room, begins the next chunk: to split the packet takes much longer. Returns
+  // false in another state, without a chunk, and before |end|.
+  PROTOZERO_NOINLINE bool TryEnterNearEnd(ChunkID end, size_t ahead);
   PROTOZERO_NOINLINE Message* BeginPacketSlowPath();
   PROTOZERO_NOINLINE Message* BeginPacketInAnyState();
   Message* BeginDroppedPacket();

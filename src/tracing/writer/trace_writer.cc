@@ -82,7 +82,7 @@ bool TraceWriter::PrepareForOtherThread() {
 }
 
 Message* TraceWriter::BeginPacketSlowPath() {
-  // The chunk has room, so the last packet was long.
+  // The chunk has room, so the last packet was long, or this one is.
   if (state() == PacketState::kNearEnd && !IsNearEnd()) {
     EnterAs(PacketState::kWide);
     if (PROTOZERO_LIKELY(!IsReclaimed()))

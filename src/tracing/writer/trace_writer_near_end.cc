@@ -9,13 +9,15 @@
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 
-bool TraceWriter::TryEnterNearEnd(ChunkID end) {
+bool TraceWriter::TryEnterNearEnd(ChunkID end, size_t ahead) {
   if (state() != PacketState::kNearEnd)
     return false;
   EnterAs(PacketState::kBusy);
   PacketState before = PacketState::kNearEnd;
   if (!IsReclaimed()) {
-    if (HasRoom()) {
+    const size_t room = kNarrowHeaderSize + ahead +
+                        proto_utils::kMaxSimpleFieldEncodedSize + kSpareBytes;
+    if (HasRoom() && static_cast<size_t>(chunk_.end() - fragment_) >= room) {
       PrefetchNextChunk();
       return true;
     }

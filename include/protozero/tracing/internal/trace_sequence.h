@@ -252,7 +252,7 @@ class ReadyWriter {
             !writer->TryEnterReadyAs(TraceWriter::PacketState::kBusy))) {
       if (writer->LoseNextPacketIfExhausted())
         return kLost;
-      if (!writer->TryEnterNearEnd(sequence->end_chunk()))
+      if (!writer->TryEnterNearEnd(sequence->end_chunk(), kAhead<Values...>))
         return 0;
     }
     if (PROTOZERO_UNLIKELY(!knows(*sequence))) {
@@ -273,12 +273,21 @@ class ReadyWriter {
                                                  TraceSequence* sequence,
                                                  uint64_t now,
                                                  const Values&... values) {
-    return PROTOZERO_LIKELY(
-               writer->TryEnterReadyAs(TraceWriter::PacketState::kBusy)) &&
+    return (PROTOZERO_LIKELY(
+                writer->TryEnterReadyAs(TraceWriter::PacketState::kBusy)) ||
+            writer->TryEnterNearEnd(sequence->end_chunk(),
+                                    kAhead<Values...>)) &&
            TryEncode(writer, sequence, now, values...);
   }
 
  private:
+  // The room that an event needs before its time, without its texts.
+  template <typename... Values>
+  static constexpr size_t kAhead =
+      FieldsAppender::Encoders<decltype(Appendable<Values>::Pass(
+                                   std::declval<const Values&>()))...,
+                               EventTime>::kAhead;
+
   template <typename... Values>
   PROTOZERO_ALWAYS_INLINE static bool TryEncode(TraceWriter* writer,
                                                 TraceSequence* sequence,
@@ -290,7 +299,8 @@ class ReadyWriter {
             delta > EventTime::kMaxDelta ||
             !writer->TryEncodePacketHere<true>(
                 Appendable<Values>::Pass(values)..., EventTime{delta}))) {
-      writer->LeaveAs(TraceWriter::PacketState::kReady);
+      // The chunk may have too little room for this event, or it is long.
+      writer->LeaveAs(TraceWriter::PacketState::kNearEnd);
       return false;
     }
     sequence->last_ns = now;
