@@ -15,6 +15,11 @@
 // copy: each slice of the message's memory keeps it alive until gRPC is done
 // with that. Finalizes the message. Returns an empty buffer unless the message
 // is ok().
+//
+// Bytes of AppendBorrowedBytes() have to live as long. Keep them and the
+// message in one object, and pass a pointer to the message that owns the
+// object: std::shared_ptr<protozero::HeapBuffered<T>>(object,
+// &object->message).
 template <typename T>
 grpc::ByteBuffer ToByteBuffer(
     const std::shared_ptr<protozero::HeapBuffered<T>>& message) {

@@ -260,6 +260,14 @@ class PROTOZERO_EXPORT Message {
                               ContiguousMemoryRange* ranges,
                               size_t num_ranges) noexcept;
 
+  // Appends a length-delimited field whose bytes HeapBuffered does not copy:
+  // they become a range of their own in GetRanges(). Other buffers copy them,
+  // as does a HeapBuffered with slices of fewer than 64 bytes. REQUIRES: |src|
+  // stays valid, with the same bytes, as long as the message's bytes are used.
+  void AppendBorrowedBytes(uint32_t field_id,
+                           const void* src,
+                           size_t size) noexcept;
+
   // Appends fields that are encoded already, tags included. Does not check that
   // they belong to this message.
   void AppendRawProtoBytes(const void* data, size_t size) noexcept;

@@ -102,13 +102,19 @@ class PROTOZERO_EXPORT ScatteredHeapBuffer
 
   // Allocates; returns an invalid range if there is no memory.
   PROTOZERO_COLD ContiguousMemoryRange GetNewBuffer() override;
+  // Makes |bytes| a range of its own, which nothing copies, writes to or
+  // frees. Splits the current slice, or the next one if that has more room.
+  // Takes nothing if a slice has no room for a Split, or if there is no memory.
+  PROTOZERO_COLD ContiguousMemoryRange
+  BorrowBytes(ContiguousMemoryRange bytes) override;
 
   // Returns whether there is no slice in use: nothing has been written.
   bool empty() const { return current_ == nullptr && !HasBegunInFirst(); }
 
-  // Returns the slices in use, oldest first. The used size of the last one is
-  // as AdjustUsedSizeOfCurrentSlice() has set it. Valid until the next call.
-  // Allocates if there are more slices than ever before.
+  // Returns the slices in use, oldest first, and borrowed bytes between their
+  // parts. The used size of the last one is as AdjustUsedSizeOfCurrentSlice()
+  // has set it. Valid until the next call. Allocates if there are more slices
+  // than ever before.
   const std::vector<Slice>& slices() const {
     slices_.resize(CountSlices());
     DescribeSlices(slices_.data());
@@ -121,11 +127,12 @@ class PROTOZERO_EXPORT ScatteredHeapBuffer
     return slices();
   }
 
-  // Returns the used part of each slice.
+  // Returns the used parts of slices, unless empty, and the borrowed bytes.
   std::vector<ContiguousMemoryRange> GetRanges() {
     AdjustUsedSizeOfCurrentSlice();
     std::vector<ContiguousMemoryRange> ranges(CountSlices());
-    DescribeRanges(ranges.data());
+    const ContiguousMemoryRange* const end = DescribeRanges(ranges.data());
+    ranges.resize(static_cast<size_t>(end - ranges.data()));
     return ranges;
   }
 
@@ -150,7 +157,7 @@ class PROTOZERO_EXPORT ScatteredHeapBuffer
   // Sets the used size of the last slice to that of the writer.
   PROTOZERO_COLD void AdjustUsedSizeOfCurrentSlice();
 
-  // Returns the number of bytes in all slices, used or not.
+  // Returns the number of bytes in slices, used or not, and of borrowed ones.
   PROTOZERO_COLD size_t GetTotalSize() const;
 
   // Empties the buffer. Its slices are kept for reuse, in their order, so that
@@ -166,14 +173,37 @@ class PROTOZERO_EXPORT ScatteredHeapBuffer
 
   // The header in front of a slice's bytes.
   struct SliceHeader {
+    // The |unused_bytes| of a header that stands for borrowed bytes.
+    static constexpr size_t kBorrowed = SIZE_MAX;
+
+    bool is_borrowed() const { return unused_bytes == kBorrowed; }
+    // REQUIRES: !is_borrowed().
     uint8_t* begin() { return reinterpret_cast<uint8_t*>(this + 1); }
-    size_t used_bytes() const { return size - unused_bytes; }
+    ContiguousMemoryRange used_range() {
+      if (PROTOZERO_UNLIKELY(is_borrowed()))
+        return reinterpret_cast<Split*>(this)->bytes;
+      return {begin(), begin() + (size - unused_bytes)};
+    }
 
     SliceHeader* next;
     size_t size;
     size_t unused_bytes;
   };
   static_assert(sizeof(SliceHeader) == kSliceOverhead);
+
+  // The place in a slice where it is split, so that borrowed bytes are between
+  // its two parts. It is in the slice's own memory, so nothing is allocated:
+  //
+  //   | header | written | Split: borrowed, bytes, rest | free |
+  //       '--- next ---------------^      '--next--^
+  //
+  // Before the slice is used again, it gets all its memory back.
+  struct Split {
+    SliceHeader borrowed;
+    ContiguousMemoryRange bytes;
+    // The header of the second part, whose bytes follow.
+    SliceHeader rest;
+  };
 
   // Calls |function(SliceHeader*)| for each slice in use, oldest first.
   template <typename Function>
@@ -202,6 +232,9 @@ class PROTOZERO_EXPORT ScatteredHeapBuffer
         size, internal::Smaller(maximum_slice_size_bytes_, next_size));
     is_in_first_ = true;
   }
+  // Gives |first_range_| back to a buffer whose first slice has been split.
+  // REQUIRES: the message has been finalized.
+  PROTOZERO_COLD void JoinFirst();
   // Empties the buffer, whose writer has entered |first_range_| when it had
   // |written| bytes.
   void ResetToFirst(uint64_t written) {
@@ -225,18 +258,27 @@ class PROTOZERO_EXPORT ScatteredHeapBuffer
       bytes->reserve(internal::Larger(size, 2 * bytes->capacity()));
     ForEachSlice([bytes](SliceHeader* slice) {
       using Element = typename Bytes::value_type;
-      const auto* const begin =
-          reinterpret_cast<const Element*>(slice->begin());
-      bytes->insert(bytes->end(), begin, begin + slice->used_bytes());
+      const ContiguousMemoryRange range = slice->used_range();
+      const auto* const begin = reinterpret_cast<const Element*>(range.begin);
+      bytes->insert(bytes->end(), begin, begin + range.size());
     });
   }
 
-  // Returns null if there is no memory.
+  // Settles what has been written to the slice that the writer leaves.
+  inline void LeaveSlice();
+  // Returns the slice after the current one, which may be new; null if there is
+  // no memory.
+  inline SliceHeader* NextSlice();
+  inline void EnterSlice(SliceHeader* slice);
   PROTOZERO_COLD SliceHeader* NewSlice();
+  // Gives a slice back the memory that it had before it was split.
+  inline static void Join(SliceHeader* slice);
   PROTOZERO_COLD size_t CountSlices() const;
-  // Write descriptions of all CountSlices() slices.
+  // Write descriptions of all CountSlices() slices. The second one leaves out
+  // empty ranges, and returns the end.
   PROTOZERO_COLD void DescribeSlices(Slice* next) const;
-  PROTOZERO_COLD void DescribeRanges(ContiguousMemoryRange* next) const;
+  PROTOZERO_COLD ContiguousMemoryRange* DescribeRanges(
+      ContiguousMemoryRange* next) const;
   PROTOZERO_COLD size_t GetUsedSize();
   // Copies all bytes. REQUIRES: nothing has been written since GetUsedSize(),
   // and |dst| has the size that it returned.
@@ -253,7 +295,8 @@ class PROTOZERO_EXPORT ScatteredHeapBuffer
   // All slices. The slices up to |current_| are in use; it is null if none is.
   SliceHeader* first_ = nullptr;
   SliceHeader* current_ = nullptr;
-  // The bytes of the first slice; an invalid range if there is none.
+  // The bytes of the first slice; an invalid range if there is none, or if it
+  // has been split, so that HeapBuffered takes its slow paths.
   ContiguousMemoryRange first_range_ = {nullptr, nullptr};
   // The first slice if its memory is not the buffer's, otherwise null.
   SliceHeader* given_ = nullptr;
@@ -349,7 +392,8 @@ class HeapBuffered {
     return AppendToString(output);
   }
 
-  // Return the message where it lies, valid until Reset().
+  // Return the message where it lies, valid until Reset(). GetRanges() has no
+  // empty range; borrowed bytes are a range of their own.
   std::vector<ContiguousMemoryRange> GetRanges() {
     if (!FinalizeAndCheck())
       return {};
@@ -420,6 +464,7 @@ class HeapBuffered {
   }
   PROTOZERO_COLD void ResetSlowPath() {
     message_.PROTOZERO_RUNTIME::Message::Finalize();
+    buffer_.JoinFirst();
     message_.Reset(&writer_, buffer_.first_range_);
     buffer_.ResetToFirst(writer_.written_previously());
   }

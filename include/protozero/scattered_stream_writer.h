@@ -84,7 +84,7 @@ class PROTOZERO_EXPORT ScatteredStreamWriter {
 
     virtual ~Delegate() = default;
 
-    // Neither function below may throw: that ends the program. Nor may they
+    // No function below may throw: that ends the program. Nor may they
     // write to the writer that calls them, reset it, or change a message that
     // is open on it, except by Message::set_size_field(). Doing so stops debug
     // builds; in release builds, nothing is written, and the writer gets into
@@ -110,6 +110,15 @@ class PROTOZERO_EXPORT ScatteredStreamWriter {
     // writes to the bytes when the message is sealed, whoever owns them then.
     // Debug builds check that they are zero.
     PROTOZERO_COLD virtual uint8_t* AnnotatePatch(uint8_t* patch_addr);
+
+    // Called for the |bytes| of Message::AppendBorrowedBytes(), after their tag
+    // and size. If the delegate takes them as a chunk of their own, which must
+    // only be read, it returns the chunk that follows them, which may be the
+    // rest of the current one, and may be empty. The chunks before stay
+    // writable: AnnotatePatch() is not called. The default returns an invalid
+    // range, and the writer copies the bytes.
+    PROTOZERO_COLD virtual ContiguousMemoryRange BorrowBytes(
+        ContiguousMemoryRange bytes);
   };
 
   // REQUIRES: |delegate| outlives the writer. Does not call it: the first write
@@ -346,14 +355,22 @@ class PROTOZERO_EXPORT ScatteredStreamWriter {
 
   static constexpr char kReversedAdvice[] = "a buffer ends before it begins";
   static constexpr char kReenteredAdvice[] =
-      "GetNewBuffer() and AnnotatePatch() may look at the stream and at its "
-      "messages, but not write to them";
+      "a delegate that is asked may look at the stream and at its messages, "
+      "but "
+      "not write to them";
   // Returns whether the delegate, by mistake, writes while it is asked for a
   // buffer. Then the stream fails, and nothing may be written.
   PROTOZERO_COLD bool IsReentered() noexcept;
   // Gets the next chunk. Returns false, in the error state, if there is none.
   // REQUIRES: the writer holds the cursor.
   PROTOZERO_COLD bool NextChunk() noexcept;
+  // Ends a call of the delegate that may write to nothing. Returns false, in
+  // the error state, if it did.
+  inline bool EndAsking() noexcept;
+  // Makes |size| bytes at |src| a chunk of the stream, without a copy. Returns
+  // false, and does nothing, if the delegate does not take them. REQUIRES: the
+  // writer holds the cursor.
+  PROTOZERO_COLD bool BorrowBytes(const uint8_t* src, size_t size) noexcept;
   // Makes |range| the current chunk. REQUIRES: no message is open, or all open
   // ones have been adapted to |range| already.
   PROTOZERO_ALWAYS_INLINE void EnterChunk(ContiguousMemoryRange range,

@@ -46,6 +46,15 @@ size_t Message::AppendScatteredBytes(uint32_t field_id,
   return size;
 }
 
+void Message::AppendBorrowedBytes(uint32_t field_id,
+                                  const void* src,
+                                  size_t size) noexcept {
+  if (internal::AppendBytesHeader(this, field_id, size)) {
+    internal::MessageNesting::AppendBorrowed(
+        this, static_cast<const uint8_t*>(src), size);
+  }
+}
+
 void Message::AppendRawProtoBytes(const void* data, size_t size) noexcept {
   internal::MessageNesting::AppendEncoded(
       this, static_cast<const uint8_t*>(data), size);

@@ -391,6 +391,13 @@ void MessageNesting::AppendEncoded(Message* message,
     OpenMessages::WriteBytes(message, src, size);
 }
 
+void MessageNesting::AppendBorrowed(Message* message,
+                                    const uint8_t* src,
+                                    size_t size) noexcept {
+  if (TakeCursor(message))
+    OpenMessages::WriteBorrowedBytes(message, src, size);
+}
+
 // Rolling back.
 
 bool MessageNesting::RollBack(Message* parent) noexcept {

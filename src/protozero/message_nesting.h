@@ -85,6 +85,11 @@ struct MessageNesting : MessageSteps {
   static void AppendEncoded(Message* message,
                             const uint8_t* src,
                             size_t size) noexcept;
+  // Appends bytes that the delegate may take without a copy. REQUIRES: the tag
+  // and size of |message|'s field have just been appended.
+  PROTOZERO_COLD static void AppendBorrowed(Message* message,
+                                            const uint8_t* src,
+                                            size_t size) noexcept;
 
   // Rolling back.
 

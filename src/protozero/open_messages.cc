@@ -147,6 +147,16 @@ void OpenMessages::WriteBytes(Message* leaf,
   leaf->write_ptr_ += size;
 }
 
+void OpenMessages::WriteBorrowedBytes(Message* leaf,
+                                      const uint8_t* src,
+                                      size_t size) noexcept {
+  ReturnCursor(leaf);
+  ScatteredStreamWriter* const writer = leaf->writer_;
+  if (!writer->BorrowBytes(src, size))
+    writer->WriteBytesSlowPath(src, size);
+  LendCursorTo(leaf);
+}
+
 void OpenMessages::Fail(Message* leaf,
                         WriteStatus status,
                         size_t lost_bytes) noexcept {

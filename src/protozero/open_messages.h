@@ -70,6 +70,10 @@ struct OpenMessages : MessageSteps {
   PROTOZERO_NOINLINE static void WriteBytes(Message* leaf,
                                             const uint8_t* src,
                                             size_t size) noexcept;
+  // Writes bytes that the delegate may take without a copy.
+  PROTOZERO_COLD static void WriteBorrowedBytes(Message* leaf,
+                                                const uint8_t* src,
+                                                size_t size) noexcept;
   PROTOZERO_COLD static void Fail(Message* leaf,
                                   WriteStatus status,
                                   size_t lost_bytes) noexcept;

@@ -25,16 +25,18 @@ void ScatteredHeapBuffer::Slice::set_unused_bytes(size_t unused_bytes) {
   unused_bytes_ = std::min(unused_bytes, size_);
 }
 
-void ScatteredHeapBuffer::FreeSlices() noexcept {
-  SliceHeader* next = given_ != nullptr ? given_->next : first_;
-  while (next != nullptr) {
-    SliceHeader* const slice = next;
-    next = slice->next;
-    internal::DeallocateBuffer(allocator_, slice, kSliceOverhead + slice->size);
+// The steps of GetNewBuffer() and BorrowBytes().
+
+inline void ScatteredHeapBuffer::Join(SliceHeader* slice) {
+  while (slice->next != nullptr && slice->next->is_borrowed()) {
+    SliceHeader* const rest = slice->next->next;
+    slice->size =
+        static_cast<size_t>(rest->begin() + rest->size - slice->begin());
+    slice->next = rest->next;
   }
 }
 
-ContiguousMemoryRange ScatteredHeapBuffer::GetNewBuffer() {
+PROTOZERO_ALWAYS_INLINE void ScatteredHeapBuffer::LeaveSlice() {
   AdjustUsedSizeOfCurrentSlice();
   if (is_in_first_ && current_ == nullptr && first_ != nullptr) {
     // The writer leaves the first slice without a byte.
@@ -42,20 +44,87 @@ ContiguousMemoryRange ScatteredHeapBuffer::GetNewBuffer() {
     current_->unused_bytes = current_->size;
   }
   is_in_first_ = false;
+}
+
+PROTOZERO_ALWAYS_INLINE ScatteredHeapBuffer::SliceHeader*
+ScatteredHeapBuffer::NextSlice() {
   SliceHeader** const link = current_ != nullptr ? &current_->next : &first_;
   if (*link == nullptr) {
     *link = NewSlice();
-    if (*link == nullptr)
-      return ContiguousMemoryRange{};
+  } else {
+    Join(*link);
   }
-  current_ = *link;
-  current_->unused_bytes = current_->size;
+  return *link;
+}
+
+PROTOZERO_ALWAYS_INLINE void ScatteredHeapBuffer::EnterSlice(
+    SliceHeader* slice) {
+  current_ = slice;
+  slice->unused_bytes = slice->size;
   written_before_slice_ = writer_ != nullptr ? writer_->written() : 0;
-  const ContiguousMemoryRange range = {current_->begin(),
-                                       current_->begin() + current_->size};
-  if (current_ == first_)
-    first_range_ = range;
-  return range;
+  if (slice == first_)
+    first_range_ = {slice->begin(), slice->begin() + slice->size};
+}
+
+void ScatteredHeapBuffer::FreeSlices() noexcept {
+  if (given_ != nullptr)
+    Join(given_);
+  SliceHeader* next = given_ != nullptr ? given_->next : first_;
+  while (next != nullptr) {
+    SliceHeader* const slice = next;
+    Join(slice);
+    next = slice->next;
+    internal::DeallocateBuffer(allocator_, slice, kSliceOverhead + slice->size);
+  }
+}
+
+ContiguousMemoryRange ScatteredHeapBuffer::GetNewBuffer() {
+  LeaveSlice();
+  SliceHeader* const slice = NextSlice();
+  if (slice == nullptr)
+    return ContiguousMemoryRange{};
+  EnterSlice(slice);
+  return {slice->begin(), slice->begin() + slice->size};
+}
+
+ContiguousMemoryRange ScatteredHeapBuffer::BorrowBytes(
+    ContiguousMemoryRange bytes) {
+  if (writer_ == nullptr)  // Then nothing says how much has been written.
+    return ContiguousMemoryRange{};
+  const auto padding = [](const SliceHeader* slice) {
+    return (slice->unused_bytes - slice->size) % alignof(Split);
+  };
+  LeaveSlice();
+  SliceHeader* slice = current_;
+  if (slice == nullptr ||
+      slice->unused_bytes < padding(slice) + sizeof(Split)) {
+    slice = NextSlice();
+    if (slice == nullptr || slice->size < sizeof(Split))
+      return ContiguousMemoryRange{};
+    EnterSlice(slice);
+  }
+  const size_t unused = slice->unused_bytes - padding(slice) - sizeof(Split);
+  uint8_t* const end = slice->begin() + slice->size;
+  auto* const split = new (end - unused - sizeof(Split))
+      Split{{nullptr, bytes.size(), SliceHeader::kBorrowed},
+            bytes,
+            {slice->next, unused, unused}};
+  split->borrowed.next = &split->rest;
+  slice->next = &split->borrowed;
+  slice->size -= slice->unused_bytes;
+  slice->unused_bytes = 0;
+  if (slice == first_)
+    first_range_ = ContiguousMemoryRange{};
+  current_ = &split->rest;
+  written_before_slice_ = writer_->written() + bytes.size();
+  return {end - unused, end};
+}
+
+void ScatteredHeapBuffer::JoinFirst() {
+  if (first_ == nullptr)
+    return;
+  Join(first_);
+  first_range_ = {first_->begin(), first_->begin() + first_->size};
 }
 
 ScatteredHeapBuffer::SliceHeader* ScatteredHeapBuffer::NewSlice() {
@@ -78,31 +147,37 @@ size_t ScatteredHeapBuffer::CountSlices() const {
 
 void ScatteredHeapBuffer::DescribeSlices(Slice* next) const {
   ForEachSlice([&next](SliceHeader* slice) {
-    next->start_ = slice->begin();
+    next->start_ = slice->used_range().begin;
     next->size_ = slice->size;
-    next->unused_bytes_ = slice->unused_bytes;
+    next->unused_bytes_ = slice->is_borrowed() ? 0 : slice->unused_bytes;
     ++next;
   });
 }
 
-void ScatteredHeapBuffer::DescribeRanges(ContiguousMemoryRange* next) const {
+ContiguousMemoryRange* ScatteredHeapBuffer::DescribeRanges(
+    ContiguousMemoryRange* next) const {
   ForEachSlice([&next](SliceHeader* slice) {
-    *next++ = {slice->begin(), slice->begin() + slice->used_bytes()};
+    *next = slice->used_range();
+    if (next->size() != 0)
+      ++next;
   });
+  return next;
 }
 
 size_t ScatteredHeapBuffer::GetUsedSize() {
   AdjustUsedSizeOfCurrentSlice();
   size_t size = 0;
-  ForEachSlice([&size](SliceHeader* slice) { size += slice->used_bytes(); });
+  ForEachSlice(
+      [&size](SliceHeader* slice) { size += slice->used_range().size(); });
   return size;
 }
 
 void ScatteredHeapBuffer::CopyUsedBytes(uint8_t* dst) const {
   ForEachSlice([&dst](SliceHeader* slice) {
-    if (slice->used_bytes() != 0)  // memcpy() may not be given null.
-      memcpy(dst, slice->begin(), slice->used_bytes());
-    dst += slice->used_bytes();
+    const ContiguousMemoryRange range = slice->used_range();
+    if (range.size() != 0)  // memcpy() may not be given null.
+      memcpy(dst, range.begin, range.size());
+    dst += range.size();
   });
 }
 

@@ -21,6 +21,11 @@ uint8_t* ScatteredStreamWriter::Delegate::AnnotatePatch(uint8_t* patch_addr) {
   return patch_addr;
 }
 
+ContiguousMemoryRange ScatteredStreamWriter::Delegate::BorrowBytes(
+    ContiguousMemoryRange) {
+  return ContiguousMemoryRange{};
+}
+
 void ScatteredStreamWriter::WriteBytesSlowPath(const uint8_t* src,
                                                size_t size) noexcept {
   TakeCursorSlowPath();
@@ -90,6 +95,16 @@ bool ScatteredStreamWriter::IsReentered() noexcept {
   return true;
 }
 
+inline bool ScatteredStreamWriter::EndAsking() noexcept {
+  // The cursor is lent if the delegate has begun a message.
+  if (cursor_is_lent()) {
+    IsReentered();
+    TakeCursorSlowPath();
+  }
+  reasons_.is_asking = false;
+  return ok();
+}
+
 bool ScatteredStreamWriter::NextChunk() noexcept {
   if (!ok() || (reasons_.is_asking && IsReentered()))
     return false;
@@ -98,13 +113,7 @@ bool ScatteredStreamWriter::NextChunk() noexcept {
     reasons_.is_asking = true;
     internal::OpenMessages::AnnotatePatches(this);
     range = delegate_->GetNewBuffer();
-    // The cursor is lent if the delegate has begun a message.
-    if (cursor_is_lent()) {
-      IsReentered();
-      TakeCursorSlowPath();
-    }
-    reasons_.is_asking = false;
-    if (!ok())
+    if (!EndAsking())
       return false;
   }
   if (IsReversed(range)) {
@@ -116,6 +125,28 @@ bool ScatteredStreamWriter::NextChunk() noexcept {
     return false;
   }
   internal::OpenMessages::EnterChunk(this, range);
+  return true;
+}
+
+bool ScatteredStreamWriter::BorrowBytes(const uint8_t* src,
+                                        size_t size) noexcept {
+  if (size == 0 || delegate_ == nullptr || !ok() ||
+      (reasons_.is_asking && IsReentered())) {
+    return false;
+  }
+  auto* const begin = const_cast<uint8_t*>(src);
+  const ContiguousMemoryRange bytes = {begin, begin + size};
+  reasons_.is_asking = true;
+  const ContiguousMemoryRange next = delegate_->BorrowBytes(bytes);
+  if (!EndAsking() || !next.is_valid())
+    return false;
+  internal::OpenMessages::EnterChunk(this, bytes);
+  write_ptr_ = bytes.end;
+  if (IsReversed(next)) {
+    Fail(WriteStatus::kInvalidBuffer, 0);
+  } else {
+    internal::OpenMessages::EnterChunk(this, next);
+  }
   return true;
 }
 

@@ -166,6 +166,7 @@ void WriteFieldC(const Field& field, pbz_message* message) {
     case Kind::kString:
     case Kind::kBytes:
     case Kind::kScattered:
+    case Kind::kBorrowed:
       return pbz_append_bytes(message, id, field.bytes.data(),
                               field.bytes.size());
     case Kind::kRaw: {

@@ -21,13 +21,19 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 NO_COPY = '''
 #include "byte_buffer.h"
 
+#include <string>
+
 #include "protozero/message.h"
 
 int main() {
+  const std::string payload(200000, 'x');
   auto message = std::make_shared<protozero::HeapBuffered<>>(64, 64);
   for (int i = 0; i < 100; ++i)
     (*message)->AppendVarInt(1, i);
+  (*message)->AppendBorrowedBytes(2, payload.data(), payload.size());
   const auto ranges = (*message).GetRanges();
+  if (reinterpret_cast<const char*>(ranges.back().begin) != payload.data())
+    return 5;
   grpc::ByteBuffer buffer = ToByteBuffer(message);
   std::vector<grpc::Slice> slices;
   if (!buffer.Dump(&slices).ok() || slices.size() != ranges.size() ||

@@ -95,6 +95,7 @@ std::string SimpleField(const Field& field) {
     case Kind::kString:
     case Kind::kBytes:
     case Kind::kScattered:
+    case Kind::kBorrowed:
     case Kind::kReserved:
       return Tag(field.id, kDelimited) + VarInt(field.bytes.size()) +
              field.bytes;
@@ -365,6 +366,9 @@ void WriteField(const Field& field, Message* message) {
       message->AppendScatteredBytes(id, ranges, 3);
       return;
     }
+    case Kind::kBorrowed:
+      return message->AppendBorrowedBytes(id, field.bytes.data(),
+                                          field.bytes.size());
     case Kind::kRaw: {
       const std::string bytes = SimpleField(field);
       return message->AppendRawProtoBytes(bytes.data(), bytes.size());

@@ -41,6 +41,7 @@ struct Field {
     kString,          // AppendString()
     kBytes,           // AppendBytes()
     kScattered,       // AppendScatteredBytes()
+    kBorrowed,        // AppendBorrowedBytes(), of bytes in the tree
     kRaw,             // AppendRawProtoBytes(), of |fields|
     kNested,          // BeginNestedMessage(), of |fields|
     kNestedAndDone,   // The same, finalized by hand
@@ -67,7 +68,8 @@ struct Field {
   }
   bool is_bytes() const {
     return kind == Kind::kString || kind == Kind::kBytes ||
-           kind == Kind::kScattered || kind == Kind::kReserved;
+           kind == Kind::kScattered || kind == Kind::kBorrowed ||
+           kind == Kind::kReserved;
   }
   bool is_raw() const { return kind == Kind::kRaw || kind == Kind::kStream; }
   bool is_group() const {

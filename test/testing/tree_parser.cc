@@ -106,6 +106,7 @@ class TreeMatcher {
       case Kind::kString:
       case Kind::kBytes:
       case Kind::kScattered:
+      case Kind::kBorrowed:
       case Kind::kReserved:
         return parsed.type() == UnknownField::TYPE_LENGTH_DELIMITED &&
                parsed.length_delimited() == field.bytes;

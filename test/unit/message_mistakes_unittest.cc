@@ -328,6 +328,7 @@ TEST_P(BadFieldIdTest, WritesNoBytes) {
     ContiguousMemoryRange range{&byte, &byte + 1};
     EXPECT_EQ(m->AppendScatteredBytes(id(), &range, 1), 1u);
   });
+  ExpectMistake([this](Message* m) { m->AppendBorrowedBytes(id(), "abc", 3); });
   ExpectMistake([this, &values](Message* m) {
     PackedVarInt::AppendField(m, id(), values, 3);
   });

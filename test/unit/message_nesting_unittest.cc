@@ -218,6 +218,8 @@ TEST_F(MessageNestingTest, EveryAppenderOfTheParentSealsTheChild) {
       [](Message* m) { m->AppendBytes(1, nullptr, 0); },
       [&](Message* m) { m->AppendScatteredBytes(1, &range, 1); },
       [&](Message* m) { m->AppendScatteredBytes(1, &range, 0); },
+      [](Message* m) { m->AppendBorrowedBytes(1, "abc", 3); },
+      [](Message* m) { m->AppendBorrowedBytes(1, nullptr, 0); },
       [](Message* m) { m->AppendRawProtoBytes("\x08\x01", 2); },
       [](Message* m) { m->AppendRawProtoBytes(nullptr, 0); },
       [](Message* m) { m->Finalize(); },
@@ -258,6 +260,7 @@ TEST_F(MessageNestingTest, SealedChildrenTakeNoFields) {
   EXPECT_MISTAKE(child->AppendString(3, std::string(1000, '3')), kAdvice);
   EXPECT_MISTAKE(child->AppendBytes(3, nullptr, 0), kAdvice);
   EXPECT_MISTAKE(child->AppendScatteredBytes(3, &range, 1), kAdvice);
+  EXPECT_MISTAKE(child->AppendBorrowedBytes(3, "abc", 3), kAdvice);
   EXPECT_MISTAKE(child->AppendRawProtoBytes("3", 1), kAdvice);
   EXPECT_MISTAKE(child->BeginNestedMessage<Message>(3)->AppendVarInt(3, 3),
                  kAdvice);

@@ -40,6 +40,7 @@ TEST(RootMessageTest, BeforeTheFirstResetItTakesNoFields) {
   EXPECT_MISTAKE(message.AppendBytes(1, nullptr, 0), kAdvice);
   EXPECT_MISTAKE(message.AppendRawProtoBytes("abc", 3), kAdvice);
   EXPECT_MISTAKE(message.AppendScatteredBytes(1, nullptr, 0), kAdvice);
+  EXPECT_MISTAKE(message.AppendBorrowedBytes(1, nullptr, 0), kAdvice);
   EXPECT_MISTAKE(message.BeginNestedMessage<Message>(1)->AppendVarInt(1, 1),
                  kAdvice);
 }

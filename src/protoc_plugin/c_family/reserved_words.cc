@@ -188,8 +188,9 @@ constexpr std::string_view kGlobalNames[] = {
 // Public members of protozero::Message. A test compares this table with the
 // header.
 constexpr std::string_view kMessageMembers[] = {
-    "AppendBool", "AppendBytes", "AppendDouble", "AppendFixed", "AppendFixed32",
-    "AppendFixed64", "AppendFloat", "AppendInt32", "AppendInt64",
+    "AppendBool", "AppendBorrowedBytes", "AppendBytes", "AppendDouble",
+    "AppendFixed", "AppendFixed32", "AppendFixed64", "AppendFloat",
+    "AppendInt32", "AppendInt64",
     "AppendRawProtoBytes", "AppendScatteredBytes", "AppendSfixed32",
     "AppendSfixed64", "AppendSignedVarInt", "AppendSint32", "AppendSint64",
     "AppendString", "AppendTinyVarInt", "AppendUint32", "AppendUint64",
