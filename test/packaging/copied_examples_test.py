@@ -6,6 +6,7 @@ them, and reads what they write with protoc and pztrace.
 Runs in a build directory, which has protozero_plugin and pztrace.
 """
 
+import csv
 import json
 import pathlib
 import re
@@ -96,6 +97,33 @@ part_sizes: 300
     commands = self.must('ninja', '-C', folder / 'build', '-t', 'commands').decode()
     self.assertRegex(commands, r'-o hello .*libprotozero_local_trace')
     self.assertFalse(re.findall('src/(?:pztrace|pbz|protoc_plugin)/', commands))
+
+  def test_gld(self):
+    folder = self.copy('gld')
+    self.must('cmake', '-S', folder, '-B', folder / 'build', '-G', 'Ninja',
+              '-DCMAKE_PREFIX_PATH=%s' % self.prefix, '-DCMAKE_BUILD_TYPE=Debug',
+              '-DCMAKE_CXX_FLAGS=' + WARNINGS, PLUGIN)
+    self.must('cmake', '--build', folder / 'build')
+    log = self.must(folder / 'build/gld', '3', folder).decode().strip()
+    rows = list(csv.DictReader(pathlib.Path(log).read_text().splitlines()))
+    groups = {}
+    for row in rows:
+      self.assertEqual((row['Language'], row['StringOrStream'], row['FidelityScore'],
+                        row['Repetitions']), ('cpp', 'bytes', '1', '3'))
+      times = [int(row['Time' + name]) for name in ('Ser', 'Deser', 'SerAndDeser')]
+      self.assertGreater(min(times), 0)
+      self.assertEqual(times[0] + times[1], times[2])
+      key = row['TestDataName'], row['DataTypeInstanceCount']
+      groups.setdefault(key, []).append((row['RepetitionIndex'], row['Size']))
+    self.assertEqual(sorted({name for name, _ in groups}),
+                     ['document', 'event', 'message', 'strings', 'telemetry'])
+    self.assertEqual({count for _, count in groups}, {'1', '100'})
+    for group in groups.values():
+      self.assertEqual([index for index, _ in group], ['0', '1', '2'])
+      self.assertEqual(len({size for _, size in group}), 1)
+    # Of 32 doubles, and no more than the suite's words.
+    size = int(groups['telemetry', '1'][0][1])
+    self.assertTrue(32 * 8 < size <= 32 * 8 + 3 + 7 + 3 * 12, size)
 
   def test_server(self):
     trace = self.make('server') / 'server.pftrace'
