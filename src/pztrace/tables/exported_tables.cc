@@ -43,11 +43,6 @@ constexpr std::tuple kProcessColumns{
     TableColumn{"pid", "", &ProcessCells::pid}};
 
 struct PlaceCells : ProcessCells {
-  PlaceCells(std::string_view host,
-             std::string_view file,
-             const TrackPlace& place)
-      : ProcessCells{host, file, place.process, place.pid}, place(place) {}
-
   int64_t tid() const { return place.tid; }
   std::string_view thread() const { return place.thread; }
   std::string track() const {
@@ -270,6 +265,9 @@ class Exporter {
                       is_open, slice, row});
   }
 
+  PlaceCells PlaceOf(const TrackPlace& place) const {
+    return {{host_, file_, place.process, place.pid}, place};
+  }
   TimeCells TimeOf(uint64_t time_ns) const {
     return {time_ns, reader_.RealtimeOf(time_ns)};
   }
@@ -284,7 +282,7 @@ class Exporter {
     if (track->cells.num_cells != 0) {
       rows->Begin(track->cells);
     } else {
-      WriteCells(kTrackColumns, PlaceCells(host_, file_, track->place), rows);
+      WriteCells(kTrackColumns, PlaceOf(track->place), rows);
       rows->KeepBeginning(&track->cells);
     }
     WriteRow(columns, row, rows);
@@ -304,7 +302,7 @@ class Exporter {
   void AddLoss(const TrackPlace& place,
                const LossCells& loss,
                RowWriter* rows) {
-    WriteCells(kPlaceColumns, PlaceCells(host_, file_, place), rows);
+    WriteCells(kPlaceColumns, PlaceOf(place), rows);
     WriteRow(kLossColumns, loss, rows);
   }
 

@@ -142,16 +142,6 @@ constexpr std::tuple kSourceColumns{
 
 // A task, and what its row needs.
 struct TaskCells {
-  TaskCells(const TaskTimeline& timeline,
-            const TimelineReader& reader,
-            const TaskTimeline::Task& task)
-      : timeline(timeline),
-        reader(reader),
-        task(task),
-        first(timeline.parts()[task.first_part]),
-        last(timeline.parts()[task.last_part]),
-        times(TimesOf(timeline, task)) {}
-
   uint64_t number() const { return task.number; }
   std::string_view name() const { return TextOf(timeline, task.name); }
   std::optional<uint64_t> parent() const {
@@ -183,9 +173,9 @@ struct TaskCells {
   const TaskTimeline& timeline;
   const TimelineReader& reader;
   const TaskTimeline::Task& task;
-  const TaskTimeline::Part& first;
-  const TaskTimeline::Part& last;
-  const TaskTimes times;
+  const TaskTimeline::Part& first = timeline.parts()[task.first_part];
+  const TaskTimeline::Part& last = timeline.parts()[task.last_part];
+  const TaskTimes times = TimesOf(timeline, task);
 };
 
 // The columns before those of kSourceColumns, and after them.
@@ -364,7 +354,7 @@ void WriteTasks(const TaskTimeline& timeline,
   for (const uint32_t i : order) {
     const TaskTimeline::Task& task = timeline.tasks()[i];
     begin_row(processes[task.process]);
-    const TaskCells cells(timeline, reader, task);
+    const TaskCells cells{timeline, reader, task};
     WriteCells(kTaskNameColumns, cells, rows);
     WriteCells(kSourceColumns, PlaceKeyOf(timeline, task.place), rows);
     WriteRow(kTaskColumns, cells, rows);
