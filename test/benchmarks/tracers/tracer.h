@@ -3,7 +3,8 @@
 // The comparison of this library's trace events with those of other tracers.
 // Each program tracer_rows_* has this library and one other: the threads that
 // tracers run in the background would disturb each other. tools/bench --tracers
-// runs all of these programs. docs/performance/track-events.md has what came out.
+// runs all of these programs. docs/performance/track-events.md has what came
+// out.
 
 #ifndef TEST_BENCHMARKS_TRACERS_TRACER_H_
 #define TEST_BENCHMARKS_TRACERS_TRACER_H_
