@@ -85,8 +85,16 @@ class AsioSites {
   // live forever, as Asio's do.
   static TaskSite& Find(const char* object_type, const char* operation) {
     const AsioLocation* const at = AsioLocation::Outermost();
-    const Key key = {object_type, operation, at != nullptr ? at->file() : "",
-                     at != nullptr ? at->line() : 0};
+    return Find(object_type, operation, at != nullptr ? at->file() : "",
+                at != nullptr ? at->line() : 0);
+  }
+  // Returns the site of that place. Without an operation, the object type is
+  // its name.
+  static TaskSite& Find(const char* object_type,
+                        const char* operation,
+                        const char* file,
+                        uint32_t line) {
+    const Key key = {object_type, operation, file, line};
     for (size_t i = 0; i < kMaxProbes; ++i) {
       std::atomic<Site*>& slot = sites_[(key.Hash() + i) % kNumSites];
       Site* site = slot.load(std::memory_order_acquire);
@@ -119,7 +127,8 @@ class AsioSites {
   struct Site {
     explicit Site(const Key& its_key)
         : key(its_key), site(name, key.file, key.line) {
-      snprintf(name, sizeof(name), "%s.%s", key.object_type, key.operation);
+      snprintf(name, sizeof(name), "%s%s%s", key.object_type,
+               *key.operation != '\0' ? "." : "", key.operation);
     }
     const Key key;
     char name[64];
