@@ -18,6 +18,8 @@ namespace {
 // The tasks that threads run, and the texts of the steps so far.
 class StepTexts {
  public:
+  explicit StepTexts(bool has_lines) : has_lines_(has_lines) {}
+
   void Add(const TaskStep& step) {
     std::string text;
     switch (step.kind) {
@@ -25,7 +27,8 @@ class StepTexts {
         text = "run " + NumberOf(step.task);
         uint64_t& running = running_[step.thread];
         if (step.stop == TaskStep::Stop::kWaits) {
-          text += ", " + NumberOf(running) + " waits: " + step.waits_at->name;
+          text +=
+              ", " + NumberOf(running) + " waits: " + TextOf(*step.waits_at);
         } else if (step.stop == TaskStep::Stop::kEnds) {
           text += ", " + NumberOf(running) + " ends: " + ResultOf(step);
         }
@@ -33,11 +36,11 @@ class StepTexts {
         break;
       }
       case TaskStep::Kind::kSpawn:
-        text = "spawn " + NumberOf(step.task) + " " + step.spawned_at->name;
+        text = "spawn " + NumberOf(step.task) + " " + TextOf(*step.spawned_at);
         if (!step.text.empty())
           text += " " + std::string(step.text);
         if (step.stop == TaskStep::Stop::kWaits)
-          text += ", waits: " + step.waits_at->name;
+          text += ", waits: " + TextOf(*step.waits_at);
         break;
       case TaskStep::Kind::kWake:
         text = "wake " + NumberOf(step.task);
@@ -63,6 +66,11 @@ class StepTexts {
                                          "destroyed"};
     return step.result < std::size(kNames) ? kNames[step.result] : "?";
   }
+  template <typename Site>
+  std::string TextOf(const Site& site) const {
+    const std::string name(site.name);
+    return has_lines_ ? name + ":" + std::to_string(site.line) : name;
+  }
   std::string NumberOf(uint64_t task) {
     if (task == 0)
       return "0";
@@ -70,6 +78,7 @@ class StepTexts {
         numbers_.emplace(task, numbers_.size() + 1).first->second);
   }
 
+  const bool has_lines_;
   std::map<uint64_t, size_t> numbers_;
   std::map<uint64_t, uint64_t> running_;
   std::vector<std::string> texts_;
@@ -88,7 +97,7 @@ StepRecording::StepRecording() {
   EXPECT_EQ(trace_->error(), "");
 }
 
-std::vector<std::string> StepRecording::Finish() {
+std::vector<std::string> StepRecording::Finish(bool has_lines) {
   EXPECT_TRUE(trace_->Stop()) << trace_->error();
   // The texts of a step live during the call only.
   std::vector<std::pair<TaskStep, std::string>> steps;
@@ -104,7 +113,7 @@ std::vector<std::string> StepRecording::Finish() {
   std::multimap<uint64_t, std::pair<TaskStep, std::string>*> in_order;
   for (auto& step : steps)
     in_order.emplace(step.first.time_ns, &step);
-  StepTexts texts;
+  StepTexts texts(has_lines);
   for (auto& [time_ns, step] : in_order) {
     step->first.text = step->second;
     texts.Add(step->first);

@@ -22,7 +22,8 @@ class StepRecording {
   //   spawn 1 site            run 1
   //   wake 1                  run 2, 1 waits: site
   //   end 1: destroyed        run 0, 1 ends: done
-  std::vector<std::string> Finish();
+  // If |has_lines|, a site is "site:7", with its line.
+  std::vector<std::string> Finish(bool has_lines = false);
 
  private:
   std::string bytes_;

@@ -260,21 +260,40 @@ TEST(SUITE, AWaitWithoutTheTokenHasNoName) {
   EXPECT_EQ(steps[1], "1 waits: unnamed wait");
 }
 
-TEST(SUITE, ATokenHasThePlaceOfItsExpression) {
-  const auto place = TracedAwaitable("a line").place();
-  EXPECT_STREQ(place.name, "a line");
-  EXPECT_STREQ(place.file, __FILE__);
-  EXPECT_EQ(place.line, __LINE__ - 3);
-  const protozero::TaskSite& site = place.Find();
-  EXPECT_STREQ(site.name, "a line");
-  EXPECT_STREQ(site.file, __FILE__);
-  EXPECT_EQ(site.line, static_cast<uint32_t>(place.line));
+constexpr int kSpawnLine = __LINE__ + 3;
+template <typename Coroutine>
+auto AsSession(Coroutine coroutine) {
+  return TracedTask("session", std::move(coroutine));
+}
+net::awaitable<void> WaitTwice() {
+  net::steady_timer timer(co_await net::this_coro::executor,
+                          std::chrono::milliseconds(1));
+  co_await timer.async_wait(TracedAwaitable("pause"));
+  co_await timer.async_wait(TracedAwaitable());
+}
+constexpr int kSecondLine = __LINE__ - 2;
+
+TEST(SUITE, SpawnsAndWaitsHaveTheLinesOfTheProgram) {
+  protozero::test::StepRecording recording;
+  net::io_context io;
+  net::co_spawn(io, AsSession(WaitTwice()), net::detached);
+  io.run();
+  Strings lines;
+  for (const std::string& step : recording.Finish(true)) {
+    const size_t at = step.rfind(' ');
+    if (step.rfind("spawn 1 ", 0) == 0 ||
+        step.find(" 1 waits: ") != std::string::npos)
+      lines.push_back(step.substr(at + 1));
+  }
+  EXPECT_EQ(lines, (Strings{"session:" + std::to_string(kSpawnLine),
+                            "pause:" + std::to_string(kSecondLine - 1),
+                            "WaitTwice:" + std::to_string(kSecondLine)}));
 }
 
 }  // namespace
 
 #else
 TEST(SUITE, NeedsAsioWithCoroutines) {
-  GTEST_SKIP() << "libasio-dev or libboost-dev is not installed";
+  GTEST_SKIP() << "there is no Asio that has coroutines with this compiler";
 }
 #endif

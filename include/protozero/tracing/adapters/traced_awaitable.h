@@ -87,7 +87,7 @@ class AsioRun {
     AsioRun* const run = current_;
     if (run == nullptr)
       return Task();
-    // Of operations that are started side by side, the first one is said.
+    // If operations are started side by side, it waits at the first one.
     if (run->task_ && !run->is_left_) {
       run->is_left_ = true;
       if (PROTOZERO_UNLIKELY(AreTasksTraced()))
