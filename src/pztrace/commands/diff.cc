@@ -7,11 +7,13 @@
 #include <algorithm>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "src/program/command_line.h"
 #include "src/program/io.h"
+#include "src/program/text.h"
 #include "src/pztrace/commands.h"
 #include "src/pztrace/compare/change_texts.h"
 #include "src/pztrace/compare/run_sums.h"
@@ -176,12 +178,15 @@ std::string ProblemOf(const RunTable& table, RunComparer* comparer) {
   }
   return "no intervals: so few runs do not say how much runs differ without a "
          "change; " +
-         std::to_string(comparer->MinRuns()) + " of each side do";
+         std::to_string(comparer->MinRuns()) +
+         (comparer->is_paired() ? " pairs do" : " of each side do");
 }
 
 // The command line.
 struct DiffArguments {
-  std::vector<std::string> files;
+  std::vector<std::string> before;
+  std::vector<std::string> after;
+  bool is_paired = false;
   uint32_t limit = 10;
   std::string format;
   bool makes_page = false;
@@ -190,12 +195,15 @@ struct DiffArguments {
 program::Command DiffCommand(DiffArguments* arguments) {
   return {
       "pztrace diff",
-      "[options] BEFORE AFTER [BEFORE AFTER ...]",
+      "[options] BEFORE AFTER | BEFORE ... -- AFTER ...",
       R"(Prints how the slices of runs after a change differ from those before it, by
 name and by path, those first whose own time has changed most.
 )",
-      {{"FILE", "traces, of a run each, before and after the change in turn",
-        &arguments->files},
+      {{"FILE",
+        "traces, of a run each: those before the change, --, those after it",
+        &arguments->before},
+       {"--paired", "the first run before and the first after are a pair, etc.",
+        &arguments->is_paired},
        {"--limit N", "rows of each list to print, default: 10",
         &arguments->limit},
        {table::kFormatOption, table::kFormatHelp, &arguments->format},
@@ -204,15 +212,20 @@ name and by path, those first whose own time has changed most.
       R"(Differences are medians. An interval is of its own row: of 100 without a change,
 95 or more have 0 in theirs. * stands out among all rows of its list. p50 and
 p99 are right to 6 %.
-)"};
+)",
+      &arguments->after};
 }
 
 // Parses the format. Returns the problem with the command line, or an empty
 // text.
 std::string ParseDiff(const DiffArguments& arguments,
                       table::TableOptions* options) {
-  if (arguments.files.size() % 2 != 0)
-    return "there is no AFTER for the last BEFORE";
+  if (arguments.after.empty())
+    return "which runs are before and after? Write: BEFORE ... -- AFTER ...";
+  if (arguments.is_paired && arguments.before.size() != arguments.after.size())
+    return "--paired needs as many runs before as after, not " +
+           std::to_string(arguments.before.size()) + " and " +
+           std::to_string(arguments.after.size());
   if (arguments.makes_page && !arguments.format.empty())
     return "--html and --format exclude each other";
   std::string why;
@@ -223,25 +236,34 @@ std::string ParseDiff(const DiffArguments& arguments,
   return why;
 }
 
-// Adds the runs of the files, before and after in turn. Returns false, and has
-// printed why, if one of them could not be read whole.
+// Adds the runs of the files, and a line to |sides| that names those of the
+// side. Returns false, and has printed why, if one of them could not be read
+// whole.
 bool AddRuns(const std::vector<std::string>& files,
+             RunTable::Side side,
              RunTable* table,
-             RunNotes* notes) {
+             RunNotes* notes,
+             std::vector<std::string>* sides) {
   bool ok = true;
-  for (size_t i = 0; i < files.size(); ++i) {
+  std::string line = side == RunTable::kBefore ? "before:" : "after:";
+  for (const std::string& file : files) {
     TraceInput input;
-    ok = input.Open(files[i], "diff") &&
-         AddRun(files[i], i % 2 == 0 ? RunTable::kBefore : RunTable::kAfter,
-                &input, table, notes) &&
-         ok;
+    if (input.Open(file, "diff") && AddRun(file, side, &input, table, notes))
+      line += " " + program::Shown(program::DisplayName(file));
+    else
+      ok = false;
   }
+  sides->push_back(std::move(line));
   return ok;
 }
 
 // The rows of both lists, and what is said about them.
 struct Comparison {
+  explicit Comparison(bool is_paired) : comparer(is_paired) {}
+
   RunComparer comparer;
+  // The files of each side, a line each.
+  std::vector<std::string> sides;
   std::vector<ComparedRow> names;
   std::vector<ComparedRow> paths;
   std::string summary;
@@ -268,9 +290,11 @@ void Compare(const RunNotes& notes, RunTable* table, Comparison* comparison) {
 }
 
 void PrintDifferencePage(const RunTable& table, Comparison* comparison) {
+  std::vector<std::string> lines = comparison->sides;
+  lines.insert(lines.end(), comparison->lines.begin(), comparison->lines.end());
   const std::string page =
-      MakeDifferencePage(table, comparison->paths, comparison->summary,
-                         comparison->lines, &comparison->comparer);
+      MakeDifferencePage(table, comparison->paths, comparison->summary, lines,
+                         &comparison->comparer);
   fwrite(page.data(), 1, page.size(), stdout);
 }
 
@@ -283,11 +307,16 @@ void PrintDifferenceTable(const RunTable& table,
   WriteComparedRows(table, comparison->paths, &comparison->comparer,
                     rows.get());
   // The lines are no part of a table.
+  for (const std::string& line : comparison->sides)
+    fprintf(stderr, "%s\n", line.c_str());
   for (const std::string& line : comparison->lines)
     fprintf(stderr, "%s\n", line.c_str());
 }
 
 void PrintLists(const RunTable& table, uint32_t limit, Comparison* comparison) {
+  for (const std::string& line : comparison->sides)
+    printf("%s\n", line.c_str());
+  printf("\n");
   const ChangePrinter printer(table, *program::UseColor("auto"),
                               &comparison->comparer);
   printer.PrintList("by name", comparison->names, limit);
@@ -306,6 +335,12 @@ int DiffMain(int argc, char** argv) {
   const program::Command command = DiffCommand(&arguments);
   if (const auto exit_code = program::Parse(command, argc, argv))
     return *exit_code;
+  // Two files need no word between them.
+  if (arguments.before.size() == 2 && arguments.after.empty() &&
+      std::string_view(argv[argc - 1]) != "--") {
+    arguments.after.push_back(std::move(arguments.before.back()));
+    arguments.before.pop_back();
+  }
   table::TableOptions options;
   const std::string problem = ParseDiff(arguments, &options);
   if (!problem.empty())
@@ -313,12 +348,21 @@ int DiffMain(int argc, char** argv) {
 
   RunTable table;
   RunNotes notes;
-  const bool ok = AddRuns(arguments.files, &table, &notes);
+  Comparison comparison(arguments.is_paired);
+  bool ok = AddRuns(arguments.before, RunTable::kBefore, &table, &notes,
+                    &comparison.sides);
+  ok = AddRuns(arguments.after, RunTable::kAfter, &table, &notes,
+               &comparison.sides) &&
+       ok;
+  if (!ok && arguments.is_paired) {
+    program::PrintError(kProgram,
+                        "--paired: a run lacks the other of its pair");
+    return kFailure;
+  }
   if (table.num_runs(RunTable::kBefore) == 0 ||
       table.num_runs(RunTable::kAfter) == 0) {
     return kFailure;
   }
-  Comparison comparison;
   Compare(notes, &table, &comparison);
   if (arguments.makes_page)
     PrintDifferencePage(table, &comparison);

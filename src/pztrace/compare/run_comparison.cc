@@ -27,27 +27,30 @@ double Change::LeastDifference() const {
 
 Change RunComparer::Compare(std::vector<double> before,
                             std::vector<double> after) {
+  std::vector<double> differences = is_paired_
+                                        ? DifferencesOfPairs(before, after)
+                                        : DifferencesOfSides(before, after);
+  std::sort(differences.begin(), differences.end());
   std::sort(before.begin(), before.end());
   std::sort(after.begin(), after.end());
   Change change;
   change.before = MedianOf(before);
   change.after = MedianOf(after);
-
-  const bool has_factors = before.front() > 0;
-  std::vector<double> differences;
   std::vector<double> factors;
-  differences.reserve(before.size() * after.size());
-  for (const double old : before) {
-    for (const double now : after) {
-      differences.push_back(now - old);
-      if (has_factors)
+  if (before.front() > 0 && is_paired_) {
+    // Factors of their own might be above 1 where the differences are not above
+    // 0, so that the answer would depend on the column.
+    for (const double difference : differences)
+      factors.push_back(1 + difference / change.before);
+  } else if (before.front() > 0) {
+    for (const double old : before) {
+      for (const double now : after)
         factors.push_back(now / old);
     }
   }
-  std::sort(differences.begin(), differences.end());
   std::sort(factors.begin(), factors.end());
   change.difference = MedianOf(differences);
-  if (has_factors)
+  if (!factors.empty())
     change.factor = MedianOf(factors);
 
   const Tail& tail = TailOf(before.size(), after.size());
@@ -70,9 +73,34 @@ Change RunComparer::Compare(std::vector<double> before,
   const size_t low = cut - 1;
   const size_t high = differences.size() - cut;
   change.interval = {differences[low], differences[high]};
-  if (has_factors)
+  if (!factors.empty())
     change.factor_interval = {factors[low], factors[high]};
   return change;
+}
+
+std::vector<double> RunComparer::DifferencesOfSides(
+    const std::vector<double>& before,
+    const std::vector<double>& after) {
+  std::vector<double> differences;
+  differences.reserve(before.size() * after.size());
+  for (const double old : before) {
+    for (const double now : after)
+      differences.push_back(now - old);
+  }
+  return differences;
+}
+
+std::vector<double> RunComparer::DifferencesOfPairs(
+    const std::vector<double>& before,
+    const std::vector<double>& after) {
+  std::vector<double> differences;
+  differences.reserve(before.size() * (before.size() + 1) / 2);
+  for (size_t i = 0; i < before.size(); ++i) {
+    for (size_t j = 0; j <= i; ++j) {
+      differences.push_back((after[i] - before[i] + after[j] - before[j]) / 2);
+    }
+  }
+  return differences;
 }
 
 size_t RunComparer::MinRuns() {
@@ -82,18 +110,17 @@ size_t RunComparer::MinRuns() {
   return runs;
 }
 
-std::vector<bool> RunComparer::StandOut(
-    const std::vector<const Change*>& changes) {
-  std::vector<size_t> order(changes.size());
+std::vector<bool> RunComparer::StandOut(const std::vector<double>& p_values) {
+  std::vector<size_t> order(p_values.size());
   for (size_t i = 0; i < order.size(); ++i)
     order[i] = i;
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-    return changes[a]->p_value < changes[b]->p_value;
+    return p_values[a] < p_values[b];
   });
-  std::vector<bool> stand_out(changes.size(), false);
+  std::vector<bool> stand_out(p_values.size(), false);
   for (size_t i = 0; i < order.size(); ++i) {
     const double limit = kFalseAlarms / static_cast<double>(order.size() - i);
-    if (changes[order[i]]->p_value > limit)
+    if (p_values[order[i]] > limit)
       break;
     stand_out[order[i]] = true;
   }
@@ -103,12 +130,31 @@ std::vector<bool> RunComparer::StandOut(
 const RunComparer::Tail& RunComparer::TailOf(size_t num_before,
                                              size_t num_after) {
   Tail& tail = tails_[{num_before, num_after}];
-  if (!tail.empty())
-    return tail;
+  if (tail.empty()) {
+    tail =
+        is_paired_ ? PairsTail(num_before) : SidesTail(num_before, num_after);
+  }
+  return tail;
+}
+
+RunComparer::Tail RunComparer::PairsTail(size_t num_pairs) {
+  // The sum of the ranks of negative pairs: each rank is in it as often as not.
+  Tail tail(num_pairs * (num_pairs + 1) / 2 + 1, 0);
+  tail[0] = 1;
+  for (size_t rank = 1; rank <= num_pairs; ++rank) {
+    for (size_t sum = tail.size(); sum-- > 0;)
+      tail[sum] = (tail[sum] + (sum >= rank ? tail[sum - rank] : 0)) / 2;
+  }
+  for (size_t sum = 1; sum < tail.size(); ++sum)
+    tail[sum] += tail[sum - 1];
+  return tail;
+}
+
+RunComparer::Tail RunComparer::SidesTail(size_t num_before, size_t num_after) {
   // The numbers of splits by rank sum are the coefficients of the Gaussian
   // binomial, the product of (1 - x^(num_after + i)) / (1 - x^i). Each step
   // makes them probabilities, because the numbers of splits have no limit.
-  tail.assign(num_before * num_after + 1, 0);
+  Tail tail(num_before * num_after + 1, 0);
   tail[0] = 1;
   for (size_t i = 1; i <= num_before; ++i) {
     for (size_t sum = tail.size(); sum-- > num_after + i;)

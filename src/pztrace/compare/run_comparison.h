@@ -21,6 +21,11 @@
 // to split the runs into two sides is equally likely, whatever the distribution
 // of times is: so the rate of false alarms holds for few runs and skewed times,
 // without an approximation.
+//
+// Runs in pairs have the intervals of the signed rank test, from the means of
+// each two differences within a pair. They do without whatever changes both
+// runs of a pair alike. If nothing has changed, either run of a pair is as
+// likely to have been the one before.
 
 namespace pztrace {
 
@@ -38,10 +43,12 @@ struct Change {
   double before = 0;  // Medians.
   double after = 0;
   // The median of the differences between each run before and each run after,
-  // and its interval. Null if there are too few runs for one.
+  // or of the means of each two pairs' differences, and its interval. Null if
+  // there are too few runs for one.
   double difference = 0;
   std::optional<ChangeInterval> interval;
-  // The same for the factors. Null if a run before has nothing, too.
+  // The same for the factors; those of pairs are of |before|. Null if a run
+  // before has nothing, too.
   std::optional<double> factor;
   std::optional<ChangeInterval> factor_interval;
   // The probability of such a rank sum, or a rarer one, if nothing has changed.
@@ -57,9 +64,14 @@ class RunComparer {
   // The probability that an interval of an unchanged number lacks 0.
   static constexpr double kFalseAlarms = 0.05;
 
-  // Compares runs, at least one of which is on each side.
+  // If |is_paired|, runs at the same place of both sides are a pair.
+  explicit RunComparer(bool is_paired = false) : is_paired_(is_paired) {}
+
+  // Compares runs, at least one of which is on each side. REQUIRES: the sides
+  // have as many, if these are pairs.
   Change Compare(std::vector<double> before, std::vector<double> after);
 
+  bool is_paired() const { return is_paired_; }
   // Returns whether that many runs are enough for an interval.
   bool HasInterval(size_t num_before, size_t num_after) {
     return TailOf(num_before, num_after)[0] <= kFalseAlarms / 2;
@@ -67,18 +79,29 @@ class RunComparer {
   // Returns how many runs of each side an interval needs.
   size_t MinRuns();
 
-  // Returns which changes stand out among all of them: if nothing has changed,
-  // the probability that any does is at most kFalseAlarms, however the numbers
-  // depend on each other (Holm's method).
-  static std::vector<bool> StandOut(const std::vector<const Change*>& changes);
+  // Returns which changes stand out among all, by their p values: if nothing
+  // has changed, the probability that any does is at most kFalseAlarms, however
+  // the numbers depend on each other (Holm's method).
+  static std::vector<bool> StandOut(const std::vector<double>& p_values);
 
  private:
   using Tail = std::vector<double>;
 
-  // Returns the probabilities that at most 0, 1, 2 and so on of the pairs have
-  // the larger number before, if nothing has changed.
+  // Return what the interval is taken from, in no order: the differences
+  // between each two runs, or the means of each two pairs' differences.
+  static std::vector<double> DifferencesOfSides(
+      const std::vector<double>& before,
+      const std::vector<double>& after);
+  static std::vector<double> DifferencesOfPairs(
+      const std::vector<double>& before,
+      const std::vector<double>& after);
+  // Returns the probabilities that at most 0, 1, 2 and so on of the differences
+  // are negative, if nothing has changed.
   const Tail& TailOf(size_t num_before, size_t num_after);
+  static Tail SidesTail(size_t num_before, size_t num_after);
+  static Tail PairsTail(size_t num_pairs);
 
+  const bool is_paired_;
   std::map<std::pair<size_t, size_t>, Tail> tails_;
 };
 

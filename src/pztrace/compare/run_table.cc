@@ -161,20 +161,38 @@ uint32_t RunTable::PathOf(const Path& path) {
   return place->second;
 }
 
-std::vector<double> RunTable::ValuesOf(const Runs& runs,
-                                       Side side,
-                                       RunColumn column) const {
-  std::vector<double> values;
-  values.reserve(num_runs_[side]);
-  for (const Numbers& numbers : runs[side]) {
-    if (numbers.count() != 0)
-      values.push_back(numbers.columns[static_cast<size_t>(column)]);
-  }
+std::optional<Change> RunTable::ChangeOf(const Runs& runs,
+                                         RunColumn column,
+                                         RunComparer* comparer) const {
   // A run without such slices has spent no time in them, but it does not say
   // how long they take.
-  if (!IsPercentile(column))
-    values.resize(num_runs_[side], 0);
-  return values;
+  const double missing = IsPercentile(column) ? NAN : 0;
+  std::array<std::vector<double>, 2> values;
+  for (const Side side : {kBefore, kAfter}) {
+    values[side].resize(num_runs_[side], missing);
+    for (const Numbers& numbers : runs[side]) {
+      if (numbers.count() != 0) {
+        values[side][numbers.run] =
+            numbers.columns[static_cast<size_t>(column)];
+      }
+    }
+  }
+  auto& [before, after] = values;
+  if (comparer->is_paired()) {
+    // A pair needs both.
+    for (size_t i = 0; i < before.size(); ++i) {
+      if (isnan(before[i]) || isnan(after[i]))
+        before[i] = after[i] = NAN;
+    }
+  }
+  for (std::vector<double>& side : values) {
+    side.erase(std::remove_if(side.begin(), side.end(),
+                              [](double value) { return isnan(value); }),
+               side.end());
+  }
+  if (before.empty() || after.empty())
+    return std::nullopt;
+  return comparer->Compare(std::move(before), std::move(after));
 }
 
 RunChanges RunTable::ChangesOf(const ComparedRow& row,
@@ -183,12 +201,8 @@ RunChanges RunTable::ChangesOf(const ComparedRow& row,
   RunChanges changes;
   for (size_t i = 0; i < kNumRunColumns; ++i) {
     const auto column = static_cast<RunColumn>(i);
-    if (row.name == kFolded && IsPercentile(column))
-      continue;
-    std::vector<double> before = ValuesOf(runs, kBefore, column);
-    std::vector<double> after = ValuesOf(runs, kAfter, column);
-    if (!before.empty() && !after.empty())
-      changes[i] = comparer->Compare(std::move(before), std::move(after));
+    if (row.name != kFolded || !IsPercentile(column))
+      changes[i] = ChangeOf(runs, column, comparer);
   }
   return changes;
 }
@@ -202,27 +216,32 @@ void RunTable::AddRow(uint32_t name,
     return;
   // A name whose slices have not ended is neither new nor vanished.
   const bool is_folded = name == kFolded;
-  rows->push_back(
-      {name, path, !runs[kBefore].empty() || is_folded,
-       !runs[kAfter].empty() || is_folded,
-       comparer->Compare(ValuesOf(runs, kBefore, RunColumn::kSelf),
-                         ValuesOf(runs, kAfter, RunColumn::kSelf))});
+  std::optional<Change> p50;
+  if (!is_folded)
+    p50 = ChangeOf(runs, RunColumn::kP50, comparer);
+  rows->push_back({name, path, !runs[kBefore].empty() || is_folded,
+                   !runs[kAfter].empty() || is_folded,
+                   *ChangeOf(runs, RunColumn::kSelf, comparer),
+                   p50 ? p50->p_value : 1});
 }
 
 void RunTable::Sort(std::vector<ComparedRow>* rows) {
-  std::vector<const Change*> changes;
-  for (const ComparedRow& row : *rows)
-    changes.push_back(&row.self);
-  const std::vector<bool> stand_out = RunComparer::StandOut(changes);
+  std::vector<double> p_values;
+  for (const ComparedRow& row : *rows) {
+    p_values.push_back(row.self.p_value);
+    p_values.push_back(row.p50_p_value);
+  }
+  const std::vector<bool> stand_out = RunComparer::StandOut(p_values);
   for (size_t i = 0; i < rows->size(); ++i)
-    (*rows)[i].stands_out = stand_out[i];
+    (*rows)[i].stands_out = stand_out[2 * i] || stand_out[2 * i + 1];
   std::stable_sort(rows->begin(), rows->end(),
                    [](const ComparedRow& a, const ComparedRow& b) {
-                     const auto weight = [](const Change& self) {
-                       return std::make_tuple(self.LeastDifference(),
-                                              fabs(self.difference));
+                     const auto weight = [](const ComparedRow& row) {
+                       return std::make_tuple(row.stands_out,
+                                              row.self.LeastDifference(),
+                                              fabs(row.self.difference));
                      };
-                     return weight(a.self) > weight(b.self);
+                     return weight(a) > weight(b);
                    });
 }
 

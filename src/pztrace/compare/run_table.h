@@ -35,7 +35,10 @@ struct ComparedRow {
   bool was_there;
   bool is_there;
   Change self;
-  // True if that stands out among all rows.
+  // The probability that p50 differs that much by chance; 1 without slices on a
+  // side.
+  double p50_p_value;
+  // True if one of both stands out among all rows.
   bool stands_out = false;
 };
 
@@ -70,9 +73,10 @@ class RunTable {
   // Returns whether any slice is within another one.
   bool has_nesting() const { return has_nesting_; }
 
-  // Compare the runs. The rows that have changed most come first: by the least
-  // difference in the interval of self, then by its difference.
-  // REQUIRES: there is a run on each side.
+  // Compare the runs. Rows that stand out come first, then those that have
+  // changed most: by the least difference in the interval of self, then by its
+  // difference. REQUIRES: there is a run on each side, and as many if the runs
+  // are paired.
   std::vector<ComparedRow> CompareNames(RunComparer* comparer) const;
   std::vector<ComparedRow> ComparePaths(RunComparer* comparer) const;
 
@@ -138,9 +142,10 @@ class RunTable {
   std::vector<uint32_t> FoldedPaths() const;
   // Returns false if the slices of a path may be among the folded ones.
   bool IsKnown(uint32_t path, uint32_t folded) const;
-  std::vector<double> ValuesOf(const Runs& runs,
-                               Side side,
-                               RunColumn column) const;
+  // Returns the change of a column. Null if a side has no slices.
+  std::optional<Change> ChangeOf(const Runs& runs,
+                                 RunColumn column,
+                                 RunComparer* comparer) const;
   // Appends the row unless no run has such slices.
   void AddRow(uint32_t name,
               std::optional<uint32_t> path,

@@ -261,7 +261,7 @@ class DamagedRecordingsTest(PztraceTest):
         ('trace', PZTRACE, 'merge', '-o', self.output, trace, other),
         (None, PZTRACE, 'merge', '-o', self.output, 'a=%s' % trace, 'b=%s' % other),
         (None, PZTRACE, 'top', trace),
-        (text, PZTRACE, 'diff', '--format', text, trace, other, trace, other),
+        (text, PZTRACE, 'diff', '--format', text, trace, trace, '--', other, other),
         (None, PZTRACE, 'diff', trace, other),
         (None, PZTRACE, 'diff', '--html', trace, other),
         (None, PZTRACE, 'tasks', trace),

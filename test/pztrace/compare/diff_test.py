@@ -49,9 +49,9 @@ class DiffTest(TimelineCommandTest):
 
   def compare(self, before, after, *options, code=0):
     """Returns what it prints about these runs, and its errors."""
-    traces = [trace for pair in zip(before, after) for trace in pair]
-    files = [self.write(i, trace) for i, trace in enumerate(traces[:-1])]
-    return self.run_command(traces[-1], *options, *files, code=code)
+    files = [self.write(i, trace) for i, trace in enumerate([*before, *after[:-1]])]
+    return self.run_command(after[-1], *options, *files[:len(before)], '--',
+                            *files[len(before):], code=code)
 
   def rows(self, before, after):
     """The rows of a table, by path, and by name."""
@@ -81,6 +81,59 @@ class DiffTest(TimelineCommandTest):
         'no intervals: so few runs do not say how much runs differ without a change; 4 '
         'of each side do'])
 
+  def test_the_sides_are_said(self):
+    traces = [run(call('a', 5 + i)) for i in range(5)]
+    before, after = self.write(0, traces[0]), self.write(1, traces[1])
+    output, error = self.run_command(traces[2], before, '--', after)
+    sides = ['before: %s' % before, 'after: %s %s' % (after, self.path)]
+    self.assertEqual(output.splitlines()[:3], [*sides, ''])
+    self.assertEqual(error, '')
+    self.assertIn('1 run before and 2 after', output)
+    # Two files need no word between them.
+    output, _ = self.run_command(traces[2], before)
+    self.assertEqual(output.splitlines()[:2], [sides[0], 'after: %s' % self.path])
+    _, error = self.run_command(traces[2], '--format', 'csv', before, '--', after)
+    self.assertEqual(error.splitlines()[:2], sides)
+
+  def test_pairs(self):
+    levels = [(7 * i) % 30 + 10 for i in range(30)]
+    before = [run(call('same', 1000 * level + level % 3), call('slower', 1000 * level))
+              for level in levels]
+    after = [run(call('same', 1000 * level + (level + 1) % 3), call('slower', 1030 * level))
+             for level in levels]
+    unpaired, _ = self.compare(before, after)
+    self.assertIn('-', cells_of(unpaired, 'by name', 'slower')['self'].split('%')[1])
+    paired, _ = self.compare(before, after, '--paired')
+    rows = paired.split('\n\n')[1].splitlines()
+    self.assertEqual([line for line in rows if line[2] != ' ' and rows.index(line)],
+                     ['* slower', '  same'])
+    difference, interval = re.search(
+        r'\+(\S+) % \+(\S+ % to \+\S+) %', cells_of(paired, 'by name', 'slower')['self']).groups()
+    low, high = interval.split(' % to ')
+    self.assertTrue(2.4 < float(low) < float(difference) < float(high) < 3.6, interval)
+    # A run without a slice: its pair has no percentile.
+    without = [run(call('slower', 1)), *before[1:]]
+    output, _ = self.compare(without, after, '--paired', '--format', 'ndjson')
+    same = next(row for row in map(json.loads, output.splitlines()) if row['name'] == 'same')
+    self.assertGreater(same['self_diff'], -5)
+    self.assertLess(same['p50_high'], 5 + 0.06 * 39000)
+    output, _ = self.compare(before[:5], after[:5], '--paired')
+    self.assertIn('no intervals', output)
+    self.assertTrue(output.endswith('; 6 pairs do\n'), output)
+    # A pair of which a half is missing would move all after it.
+    output, error = self.compare([before[0][:-3], *before[1:]], after, '--paired', code=1)
+    self.assertEqual(output, '')
+    self.assertIn('--paired: a run lacks the other of its pair', error)
+
+  def test_p50_may_stand_out_alone(self):
+    # Most calls have become slower, the sum has not.
+    before = [run(*[call('a', 1000 + i)] * 9, call('a', 1000 * MS * (i % 5))) for i in range(8)]
+    after = [run(*[call('a', 1400 + i)] * 9, call('a', 1000 * MS * (i % 5))) for i in range(8)]
+    output, _ = self.compare(before, after)
+    self.assertIn('\n* a\n', output)
+    self.assertIn('-', cells_of(output, 'by name', 'a')['self'].split('%')[1])
+    self.assertRegex(cells_of(output, 'by name', 'a')['p50'], r'\+3\d\.\d % to \+[34]\d\.\d %$')
+
   def test_new_and_vanished_names(self):
     output, _ = self.compare([run(call('old', 5), call('same', 1))],
                              [run(call('new', 7, call('newest', 2)), call('same', 1))])
@@ -91,7 +144,7 @@ class DiffTest(TimelineCommandTest):
     self.assertEqual(cells_of(output, 'by path', 'new > newest: new')['self'],
                      '0 ns 2 ns +2 ns')
     # The names that have changed most come first.
-    self.assertEqual([line[2:] for line in output.split('\n\n', maxsplit=1)[0].splitlines()[1:]
+    self.assertEqual([line[2:] for line in output.split('\n\n')[1].splitlines()[1:]
                       if line[2] != ' '],
                      ['new: new', 'old: vanished', 'newest: new', 'same'])
 
@@ -199,9 +252,10 @@ class DiffTest(TimelineCommandTest):
 
   def test_a_terminal_has_colors(self):
     files = []
-    for i in range(4):
-      files += [self.write(2 * i, run(call('slower', 10 + i), call('faster', 30 + i))),
-                self.write(2 * i + 1, run(call('slower', 20 + i), call('faster', 20 + i)))]
+    for side, slower, faster in (0, 10, 30), (4, 20, 20):
+      files += [self.write(side + i, run(call('slower', slower + i), call('faster', faster + i)))
+                for i in range(4)]
+    files.insert(4, '--')
     main, terminal = pty.openpty()
     environment = {**os.environ, 'TERM': 'xterm'}
     environment.pop('NO_COLOR', None)
@@ -235,7 +289,8 @@ class DiffTest(TimelineCommandTest):
     page = json.loads(re.search(r'id="trace">(.*)</script>\n<script>', output)[1])
     # It is unknown whether that is a change.
     self.assertEqual({path['sign'] for path in page['paths']}, {0})
-    self.assertIn('no intervals', page['notes'][0])
+    self.assertIn('no intervals', page['notes'][2])
+    self.assertEqual(page['notes'][0], 'before: %s' % self.path.with_suffix('.0'))
 
   def test_names_are_no_orders(self):
     trace = run(call('\x1b[2Jevil', 1, call('in', 1)))
@@ -251,8 +306,16 @@ class DiffTest(TimelineCommandTest):
 
   def test_wrong_usage(self):
     trace = run(call('a', 1))
-    self.assertIn('there is no AFTER for the last BEFORE',
-                  self.run_command(trace, code=2)[1])
+    how = 'which runs are before and after? Write: BEFORE ... -- AFTER ...'
+    before = [self.write(i, trace) for i in range(3)]
+    for files in [], before[:2], before:
+      self.assertIn(how, self.run_command(trace, *files, code=2)[1], files)
+    # Nothing matched the pattern of one side.
+    result = subprocess.run([PZTRACE, 'diff', *before[:2], '--'], stderr=subprocess.PIPE,
+                            timeout=60, check=False)
+    self.assertEqual((result.returncode, how in result.stderr.decode()), (2, True))
+    self.assertIn('--paired needs as many runs before as after, not 1 and 2',
+                  self.compare([trace], [trace] * 2, '--paired', code=2)[1])
     self.assertIn('--format is csv', self.compare([trace], [trace], '--format', 'x',
                                                  code=2)[1])
     self.assertIn('--html and --format exclude each other',

@@ -77,14 +77,15 @@ class HtmlBrowserTest(BrowserPageTest):
 
   def test_difference_between_versions(self):
     files = []
-    for i in range(4):
-      for load_ms in (4, 6):
+    for load_ms in (4, 6):
+      for i in range(4):
         files.append(self.path.with_suffix('.%d-%d' % (load_ms, i)))
         files[-1].write_bytes(
             first_packet(1, track=3) + event(1, BEGIN, 0, name('main')) +
             event(1, BEGIN, 0, name('load')) + event(1, END, load_ms * MS + i) +
             event(1, END, 5 * MS))
-    self.html = subprocess.run([PZTRACE, 'diff', '--html', *files], check=True,
+    self.html = subprocess.run([PZTRACE, 'diff', '--html', *files[:4], '--', *files[4:]],
+                               check=True,
                                stdout=subprocess.PIPE).stdout.decode()
     frames = """return [...document.querySelectorAll('#frames button')].map(
         frame => [frame.textContent, parseFloat(frame.style.width),
