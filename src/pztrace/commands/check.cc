@@ -72,11 +72,37 @@ bool ParseRules(std::string_view bytes, RuleFile* file) {
   return ok;
 }
 
-// Prints what becomes of each rule. Returns whether none is broken.
-bool PrintVerdicts(const TraceEvents& events, const RuleFile& file) {
+// Returns a line for each name of the rule that nothing in the trace has: a
+// typo looks like this, too.
+std::string MissingNames(const TraceEvents& events, const TraceRule& rule) {
+  std::string lines;
+  for (const std::string& name : {rule.name, rule.outer.value_or("")}) {
+    TraceRule is_there;
+    is_there.kind = TraceRule::Kind::kAtLeast;
+    is_there.name = name;
+    is_there.number = 1;
+    if (!name.empty() &&
+        events.Check(is_there).kind == TraceVerdict::Kind::kBroken) {
+      lines += "  Nothing in the trace has the name '" + name + "'.\n";
+    }
+  }
+  return lines;
+}
+
+// Prints what becomes of each rule. Returns whether none is broken. If
+// |is_strict|, those that are kept for lack of such names are.
+bool PrintVerdicts(const TraceEvents& events,
+                   const RuleFile& file,
+                   bool is_strict) {
   size_t num_broken = 0;
   for (size_t i = 0; i < file.rules.size(); ++i) {
-    const TraceVerdict verdict = events.Check(file.rules[i]);
+    TraceVerdict verdict = events.Check(file.rules[i]);
+    if (verdict.kind != TraceVerdict::Kind::kBroken) {
+      const std::string missing = MissingNames(events, file.rules[i]);
+      verdict.text += missing;
+      if (is_strict && !missing.empty())
+        verdict.kind = TraceVerdict::Kind::kBroken;
+    }
     const char* word = "kept";
     if (verdict.kind == TraceVerdict::Kind::kReported) {
       word = "not kept, but not strict";
@@ -99,12 +125,16 @@ bool PrintVerdicts(const TraceEvents& events, const RuleFile& file) {
 int CheckMain(int argc, char** argv) {
   std::string rules;
   std::string trace;
+  bool is_strict = false;
   const program::Command command = {
       "pztrace check",
       "[options] RULES FILE",
       "Compares a trace with rules, and prints the events that break them.\n",
       {{"RULES", "a file of rules; - is the standard input", &rules},
-       {"FILE", "a trace; - is the standard input", &trace}},
+       {"FILE", "a trace; - is the standard input", &trace},
+       {"--strict",
+        "rules with a name that nothing in the trace has are broken",
+        &is_strict}},
       R"(A line of RULES is one of these, with names of slices or instants:
 
   exactly 3 frame                also: at least, at most
@@ -136,7 +166,7 @@ exit code is 1 if the trace breaks a rule, 2 if a line is no rule.
     return kFailure;
   TraceEvents events({file.rules, {}});
   bool ok = ReadTrace(trace, &input, &events.reader());
-  ok = PrintVerdicts(events, file) && ok;
+  ok = PrintVerdicts(events, file, is_strict) && ok;
   ok = program::FlushStandardOutput(kProgram) && ok;
   return ok ? kSuccess : kFailure;
 }

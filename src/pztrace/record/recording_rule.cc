@@ -74,6 +74,12 @@ std::string ParseRecordingRule(const std::string& text, RecordingRule* rule) {
   switch (rule->kind) {
     case Kind::kSlice:
     case Kind::kTask:
+      // It would be seconds, which few rules mean.
+      if (!limit.empty() && limit != "0" && limit.back() >= '0' &&
+          limit.back() <= '9') {
+        return std::string(kLimitOption) + " needs a unit, as in " +
+               std::string(limit) + "ms; ns, us, s, m and h are others";
+      }
       return ParseNanoseconds(kLimitOption, std::string(limit),
                               &rule->limit_ns);
     case Kind::kCounter:

@@ -39,6 +39,7 @@ class CheckTest(TimelineCommandTest):
                    '  never lock inside request\nexactly 2 request # two', 0),
         'rules:3: kept: in each request at least 1 db\n'
         'rules:4: kept: never lock inside request\n'
+        "  Nothing in the trace has the name 'lock'.\n"
         'rules:5: kept: exactly 2 request\n'
         '0 of 3 rules broken\n')
 
@@ -47,7 +48,26 @@ class CheckTest(TimelineCommandTest):
         self.check('\ufeffexactly 2 request\r\n\r\n# two\r\nnever lock', 0),
         'rules:1: kept: exactly 2 request\n'
         'rules:4: kept: never lock\n'
+        "  Nothing in the trace has the name 'lock'.\n"
         '0 of 2 rules broken\n')
+
+  def test_names_that_nothing_has(self):
+    rules = 'never dbb inside request\nat most 3 db\nnever request inside rendr\nexactly 1 no'
+    note = "  Nothing in the trace has the name '%s'.\n"
+    verdicts = ('rules:1: %s: never dbb inside request\n' + note % 'dbb' +
+                'rules:2: kept: at most 3 db\n'
+                'rules:3: %s: never request inside rendr\n' + note % 'rendr')
+    # The last one is broken in any case, and says why.
+    output = self.check(rules, 1)
+    self.assertTrue(output.startswith(verdicts % ('kept', 'kept')), output)
+    self.assertTrue(output.endswith('\n1 of 4 rules broken\n'), output)
+    self.rules.write_text(rules)
+    output, _ = self.run_command(TRACE, '--strict', self.rules, code=1)
+    output = output.replace(str(self.rules), 'rules')
+    self.assertTrue(output.startswith(verdicts % ('broken', 'broken')), output)
+    self.assertTrue(output.endswith('\n3 of 4 rules broken\n'), output)
+    self.rules.write_text('never db inside db\nnothing lost')
+    self.assertNotIn('Nothing in', self.run_command(TRACE, '--strict', self.rules, code=1)[0])
 
   def test_broken_rule_shows_the_slices(self):
     self.assertEqual(
@@ -60,6 +80,7 @@ class CheckTest(TimelineCommandTest):
         '       11.000 ms      instant    db  <--\n'
         '       12.000 ms     1.000 ms    db  <--\n'
         'rules:2: kept: never lock\n'
+        "  Nothing in the trace has the name 'lock'.\n"
         '1 of 2 rules broken\n')
 
   def test_times_are_reported_unless_strict(self):

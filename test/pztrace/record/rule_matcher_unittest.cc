@@ -51,11 +51,11 @@ TEST(RecordingRuleTest, Rules) {
   EXPECT_EQ(rule.kind, RecordingRule::Kind::kSlice);
   EXPECT_EQ(rule.name, "request");
   EXPECT_EQ(rule.limit_ns, 50000000u);
-  rule = Parse("  task  a > b>1.5 ");
+  rule = Parse("  task  a > b>1.5s ");
   EXPECT_EQ(rule.kind, RecordingRule::Kind::kTask);
   EXPECT_EQ(rule.name, "a > b");
   EXPECT_EQ(rule.limit_ns, 1500000000u);
-  EXPECT_EQ(rule.text, "task  a > b>1.5");
+  EXPECT_EQ(rule.text, "task  a > b>1.5s");
   rule = Parse("counter queue length > -1.5e3");
   EXPECT_EQ(rule.kind, RecordingRule::Kind::kCounter);
   EXPECT_EQ(rule.name, "queue length");
@@ -74,6 +74,10 @@ TEST(RecordingRuleTest, Problems) {
               "'counter NAME > NUMBER' or 'category NAME', not '" +
                   std::string(text) + "'");
   }
+  EXPECT_EQ(ProblemWith("slice a > 5"),
+            "the limit of --when needs a unit, as in 5ms; ns, us, s, m and h "
+            "are others");
+  EXPECT_EQ(ProblemWith("slice a > 0"), "");
   EXPECT_EQ(ProblemWith("slice a > b"),
             "the limit of --when takes a time: a number of seconds, or one "
             "with ns, us, ms, s, m or h, not 'b'");

@@ -277,6 +277,8 @@ class TriggerTest(PztraceTest):
          '--when keeps what --before says; give no --ring or --rotate'),
         (('--when', 'category a', '--when', 'slice a > b'),
          'the limit of --when takes a time'),
+        (('--when', 'slice a > 5'), 'the limit of --when needs a unit, as in 5ms'),
+        (('--when', 'task a > 1.5'), 'the limit of --when needs a unit, as in 1.5ms'),
         (('--when', 'slice a'), "--when takes 'slice NAME > TIME', ")):
       code, _, error = self.run_pztrace('record', '-o', self.trace, *options)
       self.assertEqual(code, 2, error)
