@@ -3,8 +3,13 @@
 #include "src/pztrace/record/recording_signals.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
 
 #include <atomic>
+
+#include "src/program/io.h"
+#include "src/pztrace/program_name.h"
 
 namespace pztrace {
 
@@ -29,6 +34,16 @@ void OnSignal(int signal) {
   errno = saved_errno;
 }
 
+// Returns whether Ctrl-C in a terminal interrupts this process.
+bool TerminalInterrupts() {
+  const int terminal = open("/dev/tty", O_RDONLY | O_NOCTTY | O_CLOEXEC);
+  if (terminal < 0)
+    return false;
+  const bool interrupts = tcgetpgrp(terminal) == getpgrp();
+  close(terminal);
+  return interrupts;
+}
+
 }  // namespace
 
 Interrupts::Interrupts(ServiceHost* host) {
@@ -38,8 +53,20 @@ Interrupts::Interrupts(ServiceHost* host) {
   action.sa_flags = SA_RESTART;
   for (size_t i = 0; i < kCount; ++i) {
     sigaction(kSignals[i], nullptr, &before_[i]);
-    // A signal that the parent ignores, as nohup does, stays ignored.
-    if (before_[i].sa_handler != SIG_IGN || kSignals[i] == SIGCHLD)
+    // A signal that the parent ignores, as nohup does, stays ignored. A script
+    // has its & commands ignore SIGINT, so that Ctrl-C does not end them: where
+    // that is not possible, somebody sends it on purpose.
+    bool takes = before_[i].sa_handler != SIG_IGN || kSignals[i] == SIGCHLD;
+    if (!takes && kSignals[i] == SIGINT) {
+      takes = !TerminalInterrupts();
+      if (!takes) {
+        program::PrintError(kProgram,
+                            "SIGINT is ignored, as in a script's background; "
+                            "`kill %d` ends the recording",
+                            getpid());
+      }
+    }
+    if (takes)
       sigaction(kSignals[i], &action, nullptr);
   }
 }

@@ -578,6 +578,48 @@ class ProducersTest(RecordingTest):
     self.assertIn('pztrace: no producer has connected, so nothing was recorded\n',
                   error)
 
+  def start_in_background(self, has_terminal):
+    """A script that waits for a recorder in its background, the recorder's number, and
+    what it has printed."""
+    main_end, terminal = os.openpty()
+    self.addCleanup(os.close, main_end)
+    def lead_session():
+      os.setsid()
+      if has_terminal:
+        fcntl.ioctl(terminal, termios.TIOCSCTTY, 0)
+    process = subprocess.Popen(
+        ['sh', '-c', '"$@" & echo $!; wait $!', 'sh', PZTRACE, 'record', '-o', self.trace],
+        env=self.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        preexec_fn=lead_session, universal_newlines=True)
+    os.close(terminal)
+    recorder = int(process.stdout.readline())
+    def end():
+      if process.poll() is None:
+        os.kill(recorder, signal.SIGKILL)
+      process.communicate()
+    self.addCleanup(end)
+    error = ''
+    while 'PERFETTO_PRODUCER_SOCK_NAME=' not in error:
+      line = process.stderr.readline()
+      self.assertTrue(line, error)
+      error += line
+    return process, recorder, error
+
+  def test_interrupt_in_the_background_of_a_script(self):
+    process, recorder, error = self.start_in_background(has_terminal=False)
+    self.assertNotIn('SIGINT', error)
+    os.kill(recorder, signal.SIGINT)
+    self.assertEqual(process.wait(timeout=60), 0)
+    self.assertTrue(self.trace.exists())
+    # Ctrl-C would reach the recorder.
+    process, recorder, error = self.start_in_background(has_terminal=True)
+    self.assertIn('pztrace: SIGINT is ignored, as in a script\'s background; `kill %d` ends '
+                  'the recording\n' % recorder, error)
+    os.kill(recorder, signal.SIGINT)
+    self.assertIsNone(process.poll())
+    os.kill(recorder, signal.SIGTERM)
+    self.assertEqual(process.wait(timeout=60), 0)
+
   def test_names_are_no_orders(self):
     # Everybody who prints them: the messages,
     code, error = self.record(command=(LINE_TRACER, HOSTILE, HOSTILE, 'x' * 1000))
