@@ -55,7 +55,7 @@ Interrupts::Interrupts(ServiceHost* host) {
     sigaction(kSignals[i], nullptr, &before_[i]);
     // A signal that the parent ignores, as nohup does, stays ignored. A script
     // has its & commands ignore SIGINT, so that Ctrl-C does not end them: where
-    // that is not possible, somebody sends it on purpose.
+    // that is not possible, it is sent on purpose.
     bool takes = before_[i].sa_handler != SIG_IGN || kSignals[i] == SIGCHLD;
     if (!takes && kSignals[i] == SIGINT) {
       takes = !TerminalInterrupts();

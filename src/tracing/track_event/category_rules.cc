@@ -112,6 +112,11 @@ std::string EncodeCategories(std::string_view categories) {
   auto* const events = config->set_track_event_config();
   bool has_wanted = false;
   AnyPart(categories, ',', [&](std::string_view pattern) {
+    // Spaces around it are for the eye: no category has them.
+    const size_t first = pattern.find_first_not_of(' ');
+    if (first == std::string_view::npos)
+      return false;
+    pattern = pattern.substr(first, pattern.find_last_not_of(' ') - first + 1);
     if (pattern[0] == '-') {
       events->add_disabled_categories(pattern.substr(1));
     } else {

@@ -44,8 +44,8 @@ class CategoryRules {
 };
 
 // Returns the field of a DataSourceConfig that asks for |categories|: patterns
-// with commas between them, with a '-' before unwanted ones. If any are wanted,
-// all others are not.
+// with commas between them, with a '-' before unwanted ones. Spaces around them
+// do not count. If any are wanted, all others are not.
 std::string EncodeCategories(std::string_view categories);
 
 }  // namespace internal

@@ -37,6 +37,7 @@ class RecordingTest(PztraceTest):
         ((), {'app', 'net.io', 'net.dns'}),
         (('--categories', 'app,net.*'), {'app', 'net.io', 'net.dns'}),
         (('--categories', 'net.*,-net.dns'), {'net.io'}),
+        (('--categories', ' app, net.* , -net.dns,'), {'app', 'net.io'}),
         (('--categories', '-app'), {'net.io', 'net.dns'}),
         (('--categories', 'net.slow'), {'net.slow'})):
       with self.subTest(options):
