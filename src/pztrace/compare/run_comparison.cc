@@ -27,9 +27,14 @@ double Change::LeastDifference() const {
 
 Change RunComparer::Compare(std::vector<double> before,
                             std::vector<double> after) {
-  std::vector<double> differences = is_paired_
-                                        ? DifferencesOfPairs(before, after)
-                                        : DifferencesOfSides(before, after);
+  const auto least = [](const std::vector<double>& values) {
+    return *std::min_element(values.begin(), values.end());
+  };
+  const bool has_factors =
+      least(before) > 0 && (!is_paired_ || least(after) > 0);
+  std::vector<double> differences =
+      is_paired_ ? DifferencesOfPairs(before, after, has_factors)
+                 : DifferencesOfSides(before, after);
   std::sort(differences.begin(), differences.end());
   std::sort(before.begin(), before.end());
   std::sort(after.begin(), after.end());
@@ -37,12 +42,13 @@ Change RunComparer::Compare(std::vector<double> before,
   change.before = MedianOf(before);
   change.after = MedianOf(after);
   std::vector<double> factors;
-  if (before.front() > 0 && is_paired_) {
-    // Factors of their own might be above 1 where the differences are not above
-    // 0, so that the answer would depend on the column.
-    for (const double difference : differences)
-      factors.push_back(1 + difference / change.before);
-  } else if (before.front() > 0) {
+  if (has_factors && is_paired_) {
+    for (double& difference : differences) {
+      const double part = expm1(difference);
+      factors.push_back(1 + part);
+      difference = part * change.before;
+    }
+  } else if (has_factors) {
     for (const double old : before) {
       for (const double now : after)
         factors.push_back(now / old);
@@ -50,7 +56,7 @@ Change RunComparer::Compare(std::vector<double> before,
   }
   std::sort(factors.begin(), factors.end());
   change.difference = MedianOf(differences);
-  if (!factors.empty())
+  if (has_factors)
     change.factor = MedianOf(factors);
 
   const Tail& tail = TailOf(before.size(), after.size());
@@ -73,7 +79,7 @@ Change RunComparer::Compare(std::vector<double> before,
   const size_t low = cut - 1;
   const size_t high = differences.size() - cut;
   change.interval = {differences[low], differences[high]};
-  if (!factors.empty())
+  if (has_factors)
     change.factor_interval = {factors[low], factors[high]};
   return change;
 }
@@ -92,15 +98,20 @@ std::vector<double> RunComparer::DifferencesOfSides(
 
 std::vector<double> RunComparer::DifferencesOfPairs(
     const std::vector<double>& before,
-    const std::vector<double>& after) {
+    const std::vector<double>& after,
+    bool of_logarithms) {
   std::vector<double> differences;
-  differences.reserve(before.size() * (before.size() + 1) / 2);
   for (size_t i = 0; i < before.size(); ++i) {
-    for (size_t j = 0; j <= i; ++j) {
-      differences.push_back((after[i] - before[i] + after[j] - before[j]) / 2);
-    }
+    differences.push_back(of_logarithms ? log(after[i]) - log(before[i])
+                                        : after[i] - before[i]);
   }
-  return differences;
+  std::vector<double> means;
+  means.reserve(before.size() * (before.size() + 1) / 2);
+  for (size_t i = 0; i < differences.size(); ++i) {
+    for (size_t j = 0; j <= i; ++j)
+      means.push_back((differences[i] + differences[j]) / 2);
+  }
+  return means;
 }
 
 size_t RunComparer::MinRuns() {

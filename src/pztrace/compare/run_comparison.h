@@ -23,8 +23,9 @@
 // without an approximation.
 //
 // Runs in pairs have the intervals of the signed rank test, from the means of
-// each two differences within a pair. They do without whatever changes both
-// runs of a pair alike. If nothing has changed, either run of a pair is as
+// each two differences within a pair: those of logarithms, that is of factors,
+// unless a number is 0. They do without whatever changes both runs of a pair
+// alike. If nothing has changed, either run of a pair is as
 // likely to have been the one before.
 
 namespace pztrace {
@@ -47,8 +48,8 @@ struct Change {
   // there are too few runs for one.
   double difference = 0;
   std::optional<ChangeInterval> interval;
-  // The same for the factors; those of pairs are of |before|. Null if a run
-  // before has nothing, too.
+  // The same for the factors, of which |difference| is a part of |before| for
+  // pairs. Null if a run before has nothing, too, or any run of a pair.
   std::optional<double> factor;
   std::optional<ChangeInterval> factor_interval;
   // The probability of such a rank sum, or a rarer one, if nothing has changed.
@@ -94,7 +95,8 @@ class RunComparer {
       const std::vector<double>& after);
   static std::vector<double> DifferencesOfPairs(
       const std::vector<double>& before,
-      const std::vector<double>& after);
+      const std::vector<double>& after,
+      bool of_logarithms);
   // Returns the probabilities that at most 0, 1, 2 and so on of the differences
   // are negative, if nothing has changed.
   const Tail& TailOf(size_t num_before, size_t num_after);

@@ -167,16 +167,25 @@ TEST(RunComparerTest, SixPairsHaveAnInterval) {
   RunComparer comparer(/*is_paired=*/true);
   EXPECT_EQ(comparer.MinRuns(), 6u);
   EXPECT_FALSE(comparer.HasInterval(5, 5));
-  // The differences are 3, 1, 2, 4, 6 and 5.
-  const Change change =
-      comparer.Compare({10, 50, 20, 60, 40, 30}, {13, 51, 22, 64, 46, 35});
+  const Values after = {13, 51, 22, 64, 46, 35};
+  Change change = comparer.Compare({10, 50, 20, 60, 40, 30}, after);
   EXPECT_EQ(change.before, 35);
-  EXPECT_EQ(change.difference, 3.5);
   EXPECT_DOUBLE_EQ(change.p_value, 2.0 / 64);
+  EXPECT_NEAR(change.factor_interval->low, 1.02, 1e-9);
+  EXPECT_NEAR(change.factor_interval->high, 1.3, 1e-9);
+  EXPECT_NEAR(change.interval->low, 0.02 * 35, 1e-9);
+  EXPECT_NEAR(change.interval->high, 0.3 * 35, 1e-9);
+  EXPECT_NEAR(change.difference, (*change.factor - 1) * 35, 1e-9);
+  // Without factors, it uses the differences: 3, 1, 2, 4, 6 and 5.
+  change = comparer.Compare({0, 50, 20, 60, 40, 30}, {3, 51, 22, 64, 46, 35});
+  EXPECT_FALSE(change.factor);
+  EXPECT_EQ(change.difference, 3.5);
   EXPECT_EQ(change.interval->low, 1);
   EXPECT_EQ(change.interval->high, 6);
-  EXPECT_EQ(change.factor, 1.1);
-  EXPECT_EQ(change.factor_interval->high, 1 + 6.0 / 35);
+  // The same if a run after has nothing: no factor is below 0.
+  change = comparer.Compare(after, {0, 50, 20, 60, 40, 30});
+  EXPECT_FALSE(change.factor);
+  EXPECT_EQ(change.difference, -4.5);
 }
 
 TEST(RunComparerTest, KnowsTheTablesOfTheSignedRank) {
@@ -188,13 +197,13 @@ TEST(RunComparerTest, KnowsTheTablesOfTheSignedRank) {
     for (const size_t sum : {largest, largest + 1}) {
       // The differences are the ranks; those of |sum| are negative.
       size_t rest = sum;
-      const Values before(num_pairs, 100);
+      const Values before(num_pairs, 0);
       Values after;
       for (size_t rank = num_pairs; rank > 0; --rank) {
         const bool is_negative = rank <= rest;
         rest -= is_negative ? rank : 0;
         const auto difference = static_cast<double>(rank);
-        after.push_back(is_negative ? 100 - difference : 100 + difference);
+        after.push_back(is_negative ? -difference : difference);
       }
       EXPECT_EQ(IsAlarm(comparer.Compare(before, after)), sum == largest)
           << num_pairs;
