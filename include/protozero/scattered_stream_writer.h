@@ -355,9 +355,7 @@ class PROTOZERO_EXPORT ScatteredStreamWriter {
 
   static constexpr char kReversedAdvice[] = "a buffer ends before it begins";
   static constexpr char kReenteredAdvice[] =
-      "a delegate that is asked may look at the stream and at its messages, "
-      "but "
-      "not write to them";
+      "a delegate may look at the stream that asks it, but not write to it";
   // Returns whether the delegate, by mistake, writes while it is asked for a
   // buffer. Then the stream fails, and nothing may be written.
   PROTOZERO_COLD bool IsReentered() noexcept;

@@ -36,14 +36,12 @@ std::vector<program::Option> OutputOptions(RecordArguments* arguments) {
        "the oldest packets are lost",
        &arguments->size},
       {"--ring LIMIT",
-       "keep the packets of the last time, such as 10s, or as many as fit "
-       "into "
+       "keep the packets of the last time, such as 10s, or as many as fit into "
        "this size, such as 64M, and write them at the end; a time needs a "
        "large enough --size",
        &arguments->ring},
       {"--rotate LIMIT",
-       "go on in another file after this size or time, as in 100M or 60s; "
-       "each "
+       "go on in another file after this size or time, as in 100M or 60s; each "
        "is a trace of its own, with the time in its name",
        &arguments->rotate}};
 }
