@@ -132,7 +132,7 @@ class AttachTest(PztraceTest):
     self.trace_line(late, 'of late')
     self.wait_for(recorder, r'^pztrace: late \(%d\) is connected$' % late.pid)
     self.assertIn('in 2 producers, nothing lost', self.interrupt(recorder))
-    self.assertEqual(self.names(), {r'of early\n', r'of late\n'})
+    self.assertEqual(self.names(), {'of early\n', 'of late\n'})
 
   def test_next_recorder_is_found(self):
     program = self.start_program('server')
@@ -141,7 +141,7 @@ class AttachTest(PztraceTest):
       self.trace_line(program, 'again')
       self.wait_for(recorder, r'server \(%d\) is connected' % program.pid)
       self.interrupt(recorder)
-      self.assertEqual(self.names(), {r'again\n'})
+      self.assertEqual(self.names(), {'again\n'})
     recorder, _ = self.start_recorder()
     self.wait_for(recorder, r'server \(%d\) is connected' % program.pid)
     program.kill()
@@ -166,7 +166,7 @@ class AttachTest(PztraceTest):
             program.stdin.flush()
             self.assertEqual(program.stdout.readline(), 'off\n')
         self.assertNotIn('wrote nothing', self.interrupt(recorder))
-        self.assertEqual(self.names(), {r'line %d\n' % i for i in chosen})
+        self.assertEqual(self.names(), {'line %d\n' % i for i in chosen})
 
   def test_quiet_programs_and_recorders_sleep(self):
     quiet = self.start_program('quiet', options=['--commits'])
@@ -186,7 +186,7 @@ class AttachTest(PztraceTest):
     self.assertLess(switches(recorder) - before[recorder], 10 * WINDOW_S)
     self.trace_line(quiet, 'second')
     self.assertIn('nothing lost', self.interrupt(recorder))
-    self.assertEqual(self.names(), {r'first\n', r'second\n'})
+    self.assertEqual(self.names(), {'first\n', 'second\n'})
 
   def test_programs_without_a_recorder_sleep(self):
     program = self.start_program('alone')
@@ -347,7 +347,7 @@ class AttachTest(PztraceTest):
       if was_looking:
         break
       self.assertLess(time.monotonic(), end)
-    self.assertEqual(self.names(), {r'meanwhile\n'})
+    self.assertEqual(self.names(), {'meanwhile\n'})
     self.assertEqual([path.name for path in folder.iterdir()], [])
 
   def test_recorder_that_does_not_answer_is_left_alone(self):
@@ -371,7 +371,7 @@ class AttachTest(PztraceTest):
       self.assertEqual(code, 0, error)
     self.list_until('recorded now by process %d:\nserver' % recorder.pid)
     self.interrupt(recorder)
-    self.assertEqual(self.names(), {r'later\n'})
+    self.assertEqual(self.names(), {'later\n'})
 
   def test_one_of_many_that_start_at_once_gets_the_address(self):
     program = self.start_program('server')
@@ -441,7 +441,7 @@ class AttachTest(PztraceTest):
                 'mount --bind "$0" /run/pztrace && exec "$@"', str(folder)])
     self.trace_line(program, 'from inside')
     self.assertIn('nothing lost', self.interrupt(recorder))
-    self.assertEqual(self.names(), {r'from inside\n'})
+    self.assertEqual(self.names(), {'from inside\n'})
 
   @unittest.skipUnless(IS_ROOT and can_unshare('-T'), 'needs namespaces')
   def test_programs_with_other_clocks_are_named(self):
@@ -468,7 +468,7 @@ class AttachTest(PztraceTest):
                                  tracer=self.copied_tracer())
     self.trace_line(program, 'from another user')
     self.assertIn('nothing lost', self.interrupt(recorder))
-    self.assertEqual(self.names(), {r'from another user\n'})
+    self.assertEqual(self.names(), {'from another user\n'})
 
   @unittest.skipUnless(IS_ROOT and shutil.which('setpriv'), 'needs root')
   def test_recipe_for_a_unit_of_systemd(self):
@@ -487,7 +487,7 @@ class AttachTest(PztraceTest):
                                       prefix=AS_NOBODY)
     self.trace_line(program, 'of a unit')
     self.assertIn('nothing lost', self.interrupt(recorder))
-    self.assertEqual(self.names(), {r'of a unit\n'})
+    self.assertEqual(self.names(), {'of a unit\n'})
 
 
 if __name__ == '__main__':

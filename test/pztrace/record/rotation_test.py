@@ -168,9 +168,9 @@ class RotationTest(PztraceTest):
       self.check_alone(path)
       self.assertEqual(len(sets), len(set(sets)), path)
       if number > described:
-        self.assertIn('\\n\\003\\022\\001p', sets)
+        self.assertIn('\n\x03\x12\x01p', sets)
       if number > described_again:
-        self.assertIn('\\n\\004\\022\\002pp', sets)
+        self.assertIn('\n\x04\x12\x02pp', sets)
       self.assertLessEqual(len(sets), 2)
 
   def test_the_last_ones_are_kept(self):

@@ -890,7 +890,7 @@ TEST(TrackEventTest, AKeyOfASiteIsWhatAnAnnotationBeginsWith) {
   }
 }
 
-void OnSignal(int) {
+void TraceInSignal(int) {
   PROTOZERO_TRACE_EVENT_INSTANT("te", "signal", "n", 1);
 }
 
@@ -899,7 +899,7 @@ TEST(TrackEventTest, SignalHandlersTrace) {
   PROTOZERO_TRACE_EVENT_INSTANT("te", "first");
   struct sigaction action = {};
   struct sigaction before = {};
-  action.sa_handler = &OnSignal;
+  action.sa_handler = &TraceInSignal;
   sigaction(SIGUSR1, &action, &before);
   std::atomic<bool> is_done{false};
   const pthread_t self = pthread_self();
