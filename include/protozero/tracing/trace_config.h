@@ -52,6 +52,9 @@ struct TraceConfig {
   std::vector<BufferConfig> buffers;
   std::vector<DataSource> data_sources;
   std::vector<ProducerConfig> producers;
+  // The most shared memory, in bytes, for a producer that gets it for this
+  // session and has no size in |producers|; 0 for TracingLimits::kMaxShmSize.
+  size_t max_shm_size_bytes = 0;
 
   // Milliseconds. A period or a duration of 0 means never.
   uint32_t duration_ms = 0;

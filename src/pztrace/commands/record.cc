@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/resource.h>
 
 #include <string>
 #include <string_view>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "protozero/const_bytes.h"
+#include "protozero/tracing/types.h"
 #include "src/pbz/input_kind.h"
 #include "src/program/io.h"
 #include "src/program/text.h"
@@ -127,10 +129,30 @@ void ApplyLimits(const RecordLimits& limits,
     if (!is_watched)
       config->flush_period_ms = 0;
   }
+  config->max_shm_size_bytes = limits.shared_memory_bytes;
   if (limits.size_bytes == 0)
     return;
   for (protozero::TraceConfig::BufferConfig& buffer : config->buffers)
     buffer.size_bytes = limits.size_bytes;
+}
+
+// Fits shared memory, which counts as a file, into the limit for files.
+void FitIntoFileLimit(protozero::TraceConfig* config) {
+  using Limits = protozero::TracingLimits;
+  rlimit limit = {};
+  if (getrlimit(RLIMIT_FSIZE, &limit) != 0)
+    return;
+  size_t* const size = &config->max_shm_size_bytes;
+  if (*size == 0)
+    *size = Limits::kMaxShmSize;
+  // Below that, it is said of each program that there is no memory for it.
+  if (limit.rlim_cur >= *size || limit.rlim_cur < Limits::kMaxShmPageSize)
+    return;
+  *size = static_cast<size_t>(limit.rlim_cur);
+  program::PrintError(kProgram,
+                      "a program gets at most %zu bytes of shared memory, "
+                      "since `ulimit -f` allows no larger files",
+                      *size);
 }
 
 // Limits the recording to programs of these processes and names, if there are
@@ -183,6 +205,8 @@ int RecordMain(int argc, char** argv) {
     return kFailure;
   const WatchedRules& watched = record.watched;
   ApplyLimits(limits, !watched.rules.empty(), &record.config);
+  if (!limits.is_flight)
+    FitIntoFileLimit(&record.config);
   AddTriggers(watched, arguments.on_triggers, &record.config);
   Select(limits.pids, arguments.names, &record.config);
   return Record(record) ? kSuccess : kFailure;

@@ -35,6 +35,10 @@ std::vector<program::Option> OutputOptions(RecordArguments* arguments) {
        "goes to the file four times per second; if programs fill it faster, "
        "the oldest packets are lost",
        &arguments->size},
+      {"--shared-memory SIZE",
+       "of each program, at most, where its packets wait for this recorder "
+       "(default: 32M)",
+       &arguments->shared_memory},
       {"--ring LIMIT",
        "keep the packets of the last time, such as 10s, or as many as fit into "
        "this size, such as 64M, and write them at the end; a time needs a "
@@ -171,17 +175,18 @@ std::string ParseTrigger(const RecordArguments& arguments,
 std::string ParseFlightRecorder(RecordArguments* arguments,
                                 RecordLimits* limits) {
   RecordOptions& record = arguments->record;
-  const char* const no_use = !record.output.empty()            ? "-o"
-                             : !arguments->ring.empty()        ? "--ring"
-                             : !arguments->rotate.empty()      ? "--rotate"
-                             : !arguments->on_triggers.empty() ? "--on-trigger"
-                             : !arguments->when.empty()        ? "--when"
-                             : !arguments->compress.empty()    ? "--compress"
-                             : !arguments->config_file.empty() ? "--config"
-                             : !record.strings.are_empty()
-                                 ? "--drop-strings or --hash-strings"
-                             : record.fails_on_loss ? "--fail-on-loss"
-                                                    : nullptr;
+  const char* const no_use =
+      !record.output.empty()              ? "-o"
+      : !arguments->ring.empty()          ? "--ring"
+      : !arguments->rotate.empty()        ? "--rotate"
+      : !arguments->on_triggers.empty()   ? "--on-trigger"
+      : !arguments->when.empty()          ? "--when"
+      : !arguments->compress.empty()      ? "--compress"
+      : !arguments->config_file.empty()   ? "--config"
+      : !record.strings.are_empty()       ? "--drop-strings or --hash-strings"
+      : !arguments->shared_memory.empty() ? "--shared-memory"
+      : record.fails_on_loss              ? "--fail-on-loss"
+                                          : nullptr;
   if (no_use != nullptr) {
     return std::string(
                "--flight-recorder writes no trace, but `pztrace "
@@ -228,6 +233,10 @@ std::string ParseSizes(const RecordArguments& arguments, RecordLimits* limits) {
   }
   if (!arguments.size.empty() && problem.empty())
     problem = ParseSize("--size", arguments.size, &limits->size_bytes);
+  if (!arguments.shared_memory.empty() && problem.empty()) {
+    problem = ParseSize("--shared-memory", arguments.shared_memory,
+                        &limits->shared_memory_bytes);
+  }
   if (arguments.ring.empty() || !problem.empty())
     return problem;
   limits->is_ring = true;

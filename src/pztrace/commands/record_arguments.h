@@ -23,6 +23,7 @@ struct RecordArguments {
   std::string config_file;
   std::string duration;
   std::string size;
+  std::string shared_memory;
   std::string ring;
   std::string rotate;
   std::vector<std::string> on_triggers;
@@ -43,6 +44,7 @@ program::Command RecordCommand(RecordArguments* arguments);
 struct RecordLimits {
   uint32_t duration_ms = 0;
   size_t size_bytes = 0;
+  size_t shared_memory_bytes = 0;
   // True to write nothing before the end, and then the packets of this time.
   bool is_ring = false;
   uint32_t ring_ms = 0;

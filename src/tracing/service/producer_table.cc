@@ -99,27 +99,37 @@ bool ProducerTable::SetupMemory(ProducerRecord* producer,
     return true;
   size_t page_size = producer->info.shm_page_size_hint;
   size_t size = producer->info.shm_size_hint;
+  size_t max_size = config.max_shm_size_bytes;
   for (const TraceConfig::ProducerConfig& wanted : config.producers) {
     if (wanted.producer_name != producer->info.name)
       continue;
     if (wanted.page_size_bytes != 0)
       page_size = wanted.page_size_bytes;
-    if (wanted.shm_size_bytes != 0)
+    if (wanted.shm_size_bytes != 0) {
       size = wanted.shm_size_bytes;
+      max_size = 0;
+    }
   }
   TracingService::ShmSizes sizes =
       TracingService::ClampShmSizes(page_size, size);
   const size_t used = *MemoryOfProcess(*producer);
   const size_t rest = Limits::kMaxShmSizePerProcess -
                       std::min(used, Limits::kMaxShmSizePerProcess);
+  bool is_reduced = false;
   if (sizes.size > rest / 2) {
     sizes.size =
         std::max(rest / 2 / Limits::kMaxShmPageSize * Limits::kMaxShmPageSize,
                  std::min(sizes.size, Limits::kReducedShmSize));
-    // A small memory has chunks for as many threads as it can.
-    if (sizes.size <= Limits::kReducedShmSize)
-      sizes.page_size = SharedMemoryABI::kMinPageSize;
+    is_reduced = true;
   }
+  if (max_size != 0 && sizes.size > max_size) {
+    const size_t pages = max_size / Limits::kMaxShmPageSize;
+    sizes.size = std::max<size_t>(pages, 1) * Limits::kMaxShmPageSize;
+    is_reduced = true;
+  }
+  // A small memory has chunks for as many threads as it can.
+  if (is_reduced && sizes.size <= Limits::kReducedShmSize)
+    sizes.page_size = SharedMemoryABI::kMinPageSize;
   collector_->ReserveForChunks(sizes.page_size);
   std::unique_ptr<SharedMemory> memory =
       producer->remote->SetupTracing(sizes.size, sizes.page_size);

@@ -525,6 +525,25 @@ class ProducersTest(RecordingTest):
     self.assertNotIn('name: "2', output)
     self.assertIn('name: "3', output)
 
+  def test_shared_memory_has_a_limit(self):
+    process = self.start_tracer('--shared-memory', '2M')
+    self.trace_line(process, b'text')
+    with open('/proc/%d/maps' % process.pid) as maps:
+      begin, end = re.search(r'^(\w+)-(\w+) .*/memfd:protozero', maps.read(), re.M).groups()
+    self.assertEqual(int(end, 16) - int(begin, 16), 2 << 20)
+    process.stdin.close()
+    self.assertEqual(process.wait(), 0)
+
+  def test_small_limit_of_files_holds_for_shared_memory(self):
+    limit = 1000000
+    code, error = self.record(
+        command=('sh', '-c', 'echo 1 | "$0" name', LINE_TRACER),
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))
+    self.assertEqual(code, 0, error)
+    self.assertIn('pztrace: a program gets at most %d bytes of shared memory, since '
+                  '`ulimit -f` allows no larger files\n' % limit, error)
+    self.assertIn(' 1 of them of 1 writer in 1 producer, nothing lost\n', error)
+
   def test_few_descriptors(self):
     # The loader needs some descriptors before main().
     complete = False
@@ -629,7 +648,7 @@ class ProducersTest(RecordingTest):
     code, error = self.record(
         command=(LINE_TRACER, HOSTILE),
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE,
-                                              (100000, 100000)))
+                                              (10000, 10000)))
     self.assertIn('pztrace: %s (' % SHOWN, error)
     # `stat` and `cat`.
     process = self.start_tracer(tracer=[HOSTILE])
