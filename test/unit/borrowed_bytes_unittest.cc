@@ -395,7 +395,7 @@ TEST(BorrowedBytesTest, ADelegateMayNotWriteWhenItTakesThem) {
   ScatteredStreamWriter writer(&delegate);
   RootMessage<> message(&writer);
   delegate.on_borrow = &message;
-  EXPECT_MISTAKE(message.AppendBorrowedBytes(1, "abc", 3), "not write to them");
+  EXPECT_MISTAKE(message.AppendBorrowedBytes(1, "abc", 3), "not write to it");
   if (!PROTOZERO_DCHECK_IS_ON) {
     EXPECT_EQ(writer.status(), WriteStatus::kReentered);
   }
