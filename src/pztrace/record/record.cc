@@ -12,6 +12,7 @@
 #include "src/program/io.h"
 #include "src/program/text.h"
 #include "src/pztrace/program_name.h"
+#include "src/pztrace/record/chosen_processes.h"
 #include "src/pztrace/record/command.h"
 #include "src/pztrace/record/flight_servers.h"
 #include "src/pztrace/record/recording_report.h"
@@ -301,6 +302,10 @@ bool RecordFlights(const RecordOptions& options,
 }  // namespace
 
 bool Record(const RecordOptions& options) {
+  for (const auto& source : options.config.data_sources) {
+    if (!CanBeRecorded(source.producer_pids, !options.socket.empty()))
+      return false;
+  }
   std::string error;
   const std::string folder = RecorderFolder(&error);
   if (folder.empty() && !CanBeHidden(options, error))

@@ -219,6 +219,48 @@ class AttachTest(PztraceTest):
     self.assertIn('give --name or no command', error)
     self.assertFalse(self.trace.exists())
 
+  def assert_not_recorded(self, pid, reason, *options):
+    code, output, error = self.run_pztrace('record', '-o', self.trace, '--pid',
+                                           pid, *options)
+    self.assertEqual((code, output, error), (1, '', 'pztrace: %s\n' % reason))
+    self.assertFalse(self.trace.exists())
+
+  def test_processes_that_cannot_be_recorded(self):
+    quiet = subprocess.Popen(['sleep', '1000'], env=self.env)
+    self.assert_not_recorded(
+        quiet.pid, 'process %d does not use the library, or has not started '
+        'tracing' % quiet.pid)
+    quiet.kill()
+    # It remains as a zombie.
+    os.waitid(os.P_PID, quiet.pid, os.WEXITED | os.WNOWAIT)
+    program = self.start_program('server')
+    for options in ((), ('--socket', self.folder / 'elsewhere')):
+      self.assert_not_recorded(quiet.pid, 'there is no process %d' % quiet.pid,
+                               '--pid', program.pid, *options)
+    quiet.wait()
+    self.assert_not_recorded(quiet.pid, 'there is no process %d' % quiet.pid)
+
+  @unittest.skipUnless(IS_ROOT and shutil.which('setpriv'), 'needs root')
+  def test_process_of_another_user(self):
+    program = self.start_program('of_another_user', prefix=AS_NOBODY,
+                                 tracer=self.copied_tracer())
+    # It runs, as that user.
+    program.stdin.write('line\n')
+    program.stdin.flush()
+    self.assertEqual(program.stdout.readline(), 'off\n')
+    self.assert_not_recorded(
+        program.pid, 'process %d belongs to another user; record it as that '
+        'user, or give --socket' % program.pid)
+
+  def test_stopped_process_is_waited_for(self):
+    program = self.start_program('server')
+    self.list_until('server')
+    program.send_signal(signal.SIGSTOP)
+    recorder, _ = self.start_recorder('--pid', program.pid)
+    program.send_signal(signal.SIGCONT)
+    self.trace_line(program, 'line')
+    self.interrupt(recorder)
+
   def test_command_is_recorded_alone(self):
     other = self.start_program('other')
     code, _, error = self.run_pztrace('record', '-o', self.trace, '--name',
