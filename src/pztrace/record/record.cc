@@ -136,8 +136,10 @@ void RecordUntilEnd(const RecordOptions& options,
                     RecordingSession* session) {
   while (interrupts.count() == 0 && session->is_recording()) {
     uint32_t wait_ms = run();
-    if (options.command.empty())
-      wait_ms = std::min(wait_ms, status.Run(session->service()->NowMs()));
+    if (options.command.empty()) {
+      wait_ms = std::min(wait_ms, status.Run(session->service()->NowMs(),
+                                             session->offers()->number()));
+    }
     session->RunOnce(wait_ms);
     session->problems()->CheckHost();
   }

@@ -77,9 +77,12 @@ RecordingStatus::~RecordingStatus() {
     fputs(kEraseLine, stderr);
 }
 
-uint32_t RecordingStatus::Run(uint64_t now_ms) {
-  if (now_ms < next_ms_)
+uint32_t RecordingStatus::Run(uint64_t now_ms, uint64_t num_offers) {
+  // A program that comes may be gone a moment later.
+  const bool has_come = num_offers != num_offers_ && !is_terminal_;
+  if (now_ms < next_ms_ && !has_come)
     return static_cast<uint32_t>(next_ms_ - now_ms);
+  num_offers_ = num_offers;
   next_ms_ = now_ms + kPeriodMs;
   const RecordingStats stats = get_stats_();
   if (is_terminal_) {

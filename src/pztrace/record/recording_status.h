@@ -26,9 +26,10 @@ class RecordingStatus {
   RecordingStatus(const RecordingStatus&) = delete;
   RecordingStatus& operator=(const RecordingStatus&) = delete;
 
-  // Says what is new, if it is time. Returns the milliseconds until it is time
+  // Says what is new, if it is time, or if |num_offers|, the number of offers
+  // from programs, has changed. Returns the milliseconds until it is time
   // again; UINT32_MAX if that is when the host has served a program.
-  uint32_t Run(uint64_t now_ms);
+  uint32_t Run(uint64_t now_ms, uint64_t num_offers);
 
  private:
   void ShowLine(const RecordingStats& stats, uint64_t now_ms);
@@ -40,6 +41,7 @@ class RecordingStatus {
   // The state at the last time.
   uint64_t last_ms_ = 0;
   uint64_t last_bytes_ = 0;
+  uint64_t num_offers_ = 0;
   // The connected programs by the numbers of their producers.
   std::map<protozero::ProducerID, std::string> programs_;
 };

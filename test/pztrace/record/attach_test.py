@@ -147,6 +147,19 @@ class AttachTest(PztraceTest):
     program.kill()
     self.wait_for(recorder, r'server \(%d\) is gone' % program.pid)
 
+  def test_programs_that_live_shortly_are_named(self):
+    recorder, _ = self.start_recorder()
+    programs = []
+    for number in range(6):
+      programs.append(self.start_program('brief-%d' % number))
+      self.trace_line(programs[-1], 'line')
+      programs[-1].kill()
+      programs[-1].wait()
+    messages = self.interrupt(recorder)
+    for number, program in enumerate(programs):
+      self.assertIn('pztrace: brief-%d (%d) is connected\n' %
+                    (number, program.pid), messages)
+
   def test_programs_are_chosen(self):
     programs = [self.start_program(name)
                 for name in ('server-1', 'server-2', 'client', 'other')]
