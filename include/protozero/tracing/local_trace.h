@@ -33,10 +33,10 @@ PROTOZERO_ABI_BEGIN
 // gets all events that it wants.
 //
 // Every write period, and when the buffer is half full, whole packets are
-// appended to the file. A program that is killed, or that ends without the
-// destructor, loses what it has written since then, unless it has
-// Options::flight_recorder. In a child process, after fork(), the object does
-// nothing, and events are off.
+// appended to the file, which ends with one if the disk becomes full. A program
+// that is killed, or that ends without the destructor, loses what it has
+// written since then, unless it has Options::flight_recorder. In a child
+// process, after fork(), the object does nothing, and events are off.
 //
 // Nothing throws, and nothing raises a signal: neither a pipe without a reader
 // nor a limit for the size of files. If the system has no memory, thread or

@@ -8,6 +8,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "protozero/decode_status.h"
+#include "protozero/proto_decoder.h"
+
 #include "protozero/internal/macros.h"
 
 namespace protozero {
@@ -70,20 +73,38 @@ bool TraceOutput::IsOwn() const {
 }
 
 bool TraceOutput::Write(const uint8_t* data, size_t size) {
-  while (size != 0) {
+  size_t written = 0;
+  while (written != size) {
     if (!IsOwn())
       return false;
-    const ssize_t written = write(fd_, data, size);
-    if (written < 0 && errno == EINTR)
+    const ssize_t result = write(fd_, data + written, size - written);
+    if (result < 0 && errno == EINTR)
       continue;
-    if (written <= 0)
+    if (result <= 0) {
+      RemovePartOfPacket(data, written);
       return false;
-    data += written;
-    size -= static_cast<size_t>(written);
+    }
+    written += static_cast<size_t>(result);
     if (position_ >= 0)
-      position_ += written;
+      position_ += result;
   }
   return true;
+}
+
+void TraceOutput::RemovePartOfPacket(const uint8_t* data, size_t size) {
+  if (position_ < 0)
+    return;
+  const int reason = errno;
+  ProtoDecoder decoder(data, size);
+  while (decoder.ReadField()) {
+  }
+  if (decoder.status() != DecodeStatus::kOk) {
+    const off_t end =
+        position_ - static_cast<off_t>(size - decoder.error_offset());
+    if (ftruncate(fd_, end) == 0)
+      position_ = lseek(fd_, end, SEEK_SET);
+  }
+  errno = reason;
 }
 
 PROTOZERO_ABI_END

@@ -35,11 +35,15 @@ class TraceOutput {
   void Use(int fd);
 
   // Writes all of it. Returns false, and sets errno, on failure: EBADF if the
-  // program has closed or replaced the descriptor.
+  // program has closed or replaced the descriptor. A file that Open() has
+  // opened then ends with a whole packet. REQUIRES: |data| is whole packets.
   bool Write(const uint8_t* data, size_t size);
 
  private:
   bool IsOwn() const;
+  // Cuts an opened file after the last whole packet of |data|, which is at its
+  // end. Keeps errno.
+  void RemovePartOfPacket(const uint8_t* data, size_t size);
 
   int fd_ = -1;
   FileIdentity identity_;

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -17,10 +18,12 @@
 
 #include <atomic>
 #include <chrono>
+#include <fstream>
 #include <functional>
 #include <memory>
 #include <new>
 #include <random>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -278,6 +281,34 @@ class LocalTraceFileTest : public testing::Test {
 
 constexpr char kTaken[] =
     "cannot write: this program has closed or replaced the file descriptor";
+
+// The file takes no more in the middle of a packet, at various places of it.
+TEST_F(LocalTraceFileTest, FullDiskLeavesWholePackets) {
+  rlimit old_limit;
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &old_limit), 0);
+  // The memory of a recording counts as a file, too.
+  for (rlim_t size = 128 * 1024; size < 128 * 1024 + 40; size += 3) {
+    const std::unique_ptr<LocalTrace> trace = Record();
+    rlimit limit = old_limit;
+    limit.rlim_cur = size;
+    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    while (trace->error().empty())
+      PROTOZERO_TRACE_EVENT_INSTANT("lt", "event");
+    ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &old_limit), 0);
+    EXPECT_FALSE(trace->Stop());
+    EXPECT_EQ(trace->error(), "cannot write: File too large");
+    EXPECT_LE(FileSize(), static_cast<off_t>(size));
+    EXPECT_GT(FileSize(), static_cast<off_t>(size) - 1000);
+    std::ifstream file(path(), std::ios::binary);
+    std::stringstream bytes;
+    bytes << file.rdbuf();
+    const std::string content = bytes.str();
+    protozero::ProtoDecoder decoder(content.data(), content.size());
+    while (decoder.ReadField()) {
+    }
+    EXPECT_EQ(decoder.status(), protozero::DecodeStatus::kOk);
+  }
+}
 
 // Does what daemons do. Returns 0, or the number of the line that fails.
 int CloseAllAndOpenOwnFiles(const LocalTrace::Options& options) {
