@@ -182,11 +182,14 @@ void ProducerProblems::ReportCategories(const std::string& categories,
   std::string list;
   for (const std::string& name : categories_)
     list += (list.empty() ? "'" : ", '") + name + "'";
+  // Producers describe themselves once. A category that is not declared is
+  // known from its first event on.
   PrintError(
-      kProgram, "nothing was recorded of the categories '%s'; %s%s%s",
-      ShownName(categories).c_str(),
-      list.empty() ? "producers have named none" : "producers have named ",
-      list.c_str(), categories_.size() == kMaxCategories ? ", ..." : "");
+      kProgram,
+      "nothing was recorded of the categories '%s'; when they connected, "
+      "producers knew %s%s, and others may come with their first event",
+      ShownName(categories).c_str(), list.empty() ? "none" : list.c_str(),
+      categories_.size() == kMaxCategories ? ", ..." : "");
 }
 
 bool ProducerProblems::Report(const TraceConfig& config,

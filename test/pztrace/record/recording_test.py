@@ -53,7 +53,8 @@ class RecordingTest(PztraceTest):
                                       'nosuchcat', '--', EVENT_TRACER)
     self.assertEqual(code, 0, error)
     self.assertIn("pztrace: nothing was recorded of the categories 'nosuchcat'; "
-                  "producers have named 'net.io', 'net.slow'\n", error)
+                  "when they connected, producers knew 'net.io', 'net.slow', "
+                  "and others may come with their first event\n", error)
 
   def start_tracer(self, *options, output=None, tracer=(), **kwargs):
     """A pztrace with a command that traces what it is told."""
