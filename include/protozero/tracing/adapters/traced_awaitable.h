@@ -180,11 +180,12 @@ class AsioTaskEnd {
 
 }  // namespace internal
 
-// A completion token: use_awaitable at a place. |name| is a literal that says
-// what the task waits for; otherwise it is the function's name.
+// A completion token: use_awaitable at a place.
 template <typename Executor = void>
 class TracedAwaitable {
  public:
+  // Makes the token of the line that calls it. |name| is a literal that says
+  // what the task waits for; otherwise it is the function's name.
   explicit TracedAwaitable(const char* name = __builtin_FUNCTION(),
                            const char* file = __builtin_FILE(),
                            int line = __builtin_LINE()) noexcept
@@ -193,6 +194,8 @@ class TracedAwaitable {
   explicit TracedAwaitable(Task task) noexcept
       : place_{"", "", 0}, task_(task) {}
 
+  // Return where the task waits, and the task that runs first after it, which
+  // may be none. For Asio.
   const internal::AsioPlace& place() const { return place_; }
   Task task() const { return task_; }
 
@@ -200,6 +203,8 @@ class TracedAwaitable {
   internal::AsioPlace place_;
   Task task_;
 };
+
+// Leave out the executor where it is Asio's default.
 TracedAwaitable() -> TracedAwaitable<void>;
 TracedAwaitable(const char*) -> TracedAwaitable<void>;
 
