@@ -38,7 +38,7 @@ using table::TableFormat;
 
 constexpr std::string_view kSqlite = "sqlite";
 
-TableInfo InfoOf(size_t table) {
+TableInfo TableAt(size_t table) {
   return ExportedTableInfo(static_cast<ExportedTable>(table));
 }
 
@@ -73,7 +73,7 @@ class Outputs {
       if (!files_[i].Open(folder_.empty() ? "-" : PathOf(i)))
         return false;
       tables_[i] = table::CreateRows(files_[i].stream(), options_,
-                                     ColumnsOf(InfoOf(i).columns));
+                                     ColumnsOf(TableAt(i).columns));
     }
     return true;
   }
@@ -97,7 +97,7 @@ class Outputs {
                                   : options_.format == TableFormat::kArrow
                                       ? ".arrow"
                                       : ".ndjson";
-    return folder_ + "/" + std::string(InfoOf(table).name) + extension;
+    return folder_ + "/" + std::string(TableAt(table).name) + extension;
   }
 
   const std::string folder_;

@@ -18,7 +18,7 @@ using protozero::proto_utils::kMaxVarIntEncodedSize;
 using protozero::proto_utils::WriteVarInt;
 using protozero::proto_utils::ZigZagEncode;
 
-void AppendVarInt(uint64_t number, std::string* bytes) {
+void EncodeVarInt(uint64_t number, std::string* bytes) {
   uint8_t varint[kMaxVarIntEncodedSize];
   const uint8_t* const end = WriteVarInt(number, varint);
   bytes->append(reinterpret_cast<const char*>(varint),
@@ -100,12 +100,12 @@ void ArgEncoder::AddShared(std::string_view text) {
 }
 
 void ArgEncoder::AddName(uint64_t number, bool is_shared, NameKind kind) {
-  AppendVarInt(4 * number + 2 * is_shared + (kind == NameKind::kField), args_);
+  EncodeVarInt(4 * number + 2 * is_shared + (kind == NameKind::kField), args_);
 }
 
 void ArgEncoder::AddTyped(Type type, uint64_t number) {
   *args_ += type;
-  AppendVarInt(number, args_);
+  EncodeVarInt(number, args_);
 }
 
 void ArgEncoder::AddText(Type type, std::string_view text) {

@@ -19,7 +19,7 @@ namespace {
 
 // The limit of the keys of an event, in bytes: some, and more with its size.
 constexpr size_t kMinKeys = 4096;
-constexpr size_t kMaxGrowth = 32;
+constexpr size_t kMaxKeyGrowth = 32;
 // The limit of dictionaries and arrays in each other.
 constexpr size_t kMaxDepth = 128;
 
@@ -115,7 +115,7 @@ void ArgRows::BeginSet(int64_t set, size_t size) {
   flat_key_.clear();
   key_.clear();
   levels_.assign(1, {Container::kDictionary, "", ""});
-  budget_ = kMinKeys + kMaxGrowth * size;
+  budget_ = kMinKeys + kMaxKeyGrowth * size;
 }
 
 void ArgRows::FinishSet() {

@@ -373,7 +373,7 @@ class TraceDatabase {
 }  // namespace
 
 bool MakeTraceTables(Database* database) {
-  for (const TableInfo& table : TraceTables()) {
+  for (const TableInfo& table : SqlTables()) {
     database->MakeTable(std::string(table.name), SqlColumnsOf(table.columns));
   }
   return database->Run(kViews);

@@ -7,7 +7,7 @@
 
 namespace pztrace {
 
-std::vector<TableInfo> TraceTables() {
+std::vector<TableInfo> SqlTables() {
   return {{"process", "process", InfosOf<ProcessRow>(kProcessTable)},
           {"thread", "thread", InfosOf<ThreadRow>(kThreadTable)},
           {"track", "track", InfosOf<TrackTableRow>(kTrackTable)},

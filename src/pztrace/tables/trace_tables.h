@@ -163,7 +163,7 @@ inline constexpr std::tuple kTaskProcessColumns{
 
 // Returns all tables. That of arguments is in "arg_rows.h", and that of tasks
 // in "task_rows.h".
-std::vector<TableInfo> TraceTables();
+std::vector<TableInfo> SqlTables();
 
 }  // namespace pztrace
 

@@ -207,7 +207,7 @@ TEST(TablePagesTest, APageHasTheColumnsOfExport) {
 
 TEST(TablePagesTest, ThePageOfSqlHasItsTables) {
   const std::string page = ContentOf(SourceRoot() / "docs" / "sql.md");
-  for (const TableInfo& table : pztrace::TraceTables()) {
+  for (const TableInfo& table : pztrace::SqlTables()) {
     // Refers to the columns of export.
     if (table.name == "task")
       continue;
