@@ -16,20 +16,15 @@
 #include "src/pbz/text_tokens.h"
 #include "src/pbz/walk.h"
 #include "src/program/text.h"
+#include "src/program/varint.h"
 
 namespace pbz {
 
 namespace {
 
 namespace proto_utils = protozero::proto_utils;
+using program::AppendVarInt;
 using Kind = TextTokens::Kind;
-
-void AppendVarInt(uint64_t value, std::string* bytes) {
-  uint8_t buffer[proto_utils::kMaxVarIntEncodedSize];
-  const uint8_t* const end = proto_utils::WriteVarInt(value, buffer);
-  bytes->append(reinterpret_cast<const char*>(buffer),
-                static_cast<size_t>(end - buffer));
-}
 
 void AppendDelimited(uint32_t id, std::string_view value, std::string* bytes) {
   AppendVarInt(proto_utils::MakeTagLengthDelimited(id), bytes);

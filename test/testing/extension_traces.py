@@ -6,7 +6,7 @@ import pathlib
 import random
 import subprocess
 
-from wire import delimited
+from wire import delimited, read_varint
 
 TRACER = pathlib.Path.cwd() / 'extension_tracer'
 
@@ -15,16 +15,6 @@ def record(path, *args):
   """The bytes of a trace, which is at `path` then."""
   subprocess.run([TRACER, path, *args], check=True)
   return path.read_bytes()
-
-
-def read_varint(data, at):
-  value = shift = 0
-  while True:
-    value |= (data[at] & 0x7f) << shift
-    shift += 7
-    at += 1
-    if data[at - 1] < 0x80:
-      return value, at
 
 
 def packets_of(trace):

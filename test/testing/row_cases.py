@@ -32,7 +32,7 @@ import subprocess
 import zlib
 
 from track_events import packet as encode_packet
-from wire import delimited
+from wire import delimited, read_varint
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FOLDER = ROOT / 'test' / 'pztrace' / 'tables' / 'rows'
@@ -78,23 +78,13 @@ def encode(text):
 def fields_of(data):
   """The fields' numbers, and where they begin and end."""
   at = 0
-
-  def read_varint():
-    nonlocal at
-    value = shift = 0
-    while True:
-      byte = data[at]
-      value |= (byte & 127) << shift
-      shift += 7
-      at += 1
-      if byte < 128:
-        return value
-
   while at < len(data):
     begin = at
-    key = read_varint()
+    key, at = read_varint(data, at)
     kind = key & 7
-    value = read_varint() if kind in (0, 2) else None
+    value = None
+    if kind in (0, 2):
+      value, at = read_varint(data, at)
     at += {0: 0, 1: 8, 2: value, 5: 4}[kind]
     yield key >> 3, value, begin, at
 

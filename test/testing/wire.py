@@ -1,6 +1,6 @@
 # Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
-"""Encodes fields by hand, for tests that need bytes which no library would write.
-google.protobuf reads and writes the others."""
+"""Encodes fields by hand, for tests that need bytes which no library would write, and
+reads numbers. google.protobuf reads and writes the others."""
 
 import struct
 
@@ -14,6 +14,17 @@ def varint(value):
     value >>= 7
   encoded.append(value)
   return bytes(encoded)
+
+
+def read_varint(data, at):
+  """Returns the number at `at`, and where the next one begins."""
+  value = shift = 0
+  while True:
+    value |= (data[at] & 0x7f) << shift
+    shift += 7
+    at += 1
+    if data[at - 1] < 0x80:
+      return value, at
 
 
 def tag(number, wire_type):

@@ -10,9 +10,11 @@
 
 #include "protozero/field.h"
 #include "protozero/tracing/trace.h"
+#include "src/program/varint.h"
 
 namespace pztrace {
 
+using program::AppendVarInt;
 using protozero::ConstBytes;
 using protozero::Field;
 using protozero::ProtoDecoder;
@@ -34,12 +36,6 @@ bool AreSameRealtime(int64_t a, int64_t b) {
 
 constexpr char kArchiveHint[] =
     "; HOST=TRACE for each of them makes an archive";
-
-void AppendVarInt(uint64_t value, std::string* bytes) {
-  for (; value >= 0x80; value >>= 7)
-    bytes->push_back(static_cast<char>(value | 0x80));
-  bytes->push_back(static_cast<char>(value));
-}
 
 std::string_view BytesAt(const uint8_t* begin, size_t size) {
   return {reinterpret_cast<const char*>(begin), size};

@@ -20,6 +20,7 @@ namespace {
 
 using Container = program::ValueSink::Container;
 using NameKind = program::ValueSink::NameKind;
+using protozero::proto_utils::ParseVarInt;
 using protozero::proto_utils::ZigZagDecode;
 
 // The limit of the shared texts of an event: so many bytes, and so many more
@@ -31,13 +32,10 @@ constexpr std::string_view kCut = "...";
 // The bytes were written by ArgEncoder, so they need not be checked.
 uint64_t TakeVarInt(std::string_view* bytes) {
   uint64_t value = 0;
-  size_t size = 0;
-  uint8_t byte = 0;
-  do {
-    byte = static_cast<uint8_t>((*bytes)[size]);
-    value |= uint64_t{byte & 0x7fu} << (7 * size++);
-  } while (byte >= 0x80);
-  bytes->remove_prefix(size);
+  const auto* const begin = reinterpret_cast<const uint8_t*>(bytes->data());
+  const uint8_t* const after =
+      ParseVarInt(begin, begin + bytes->size(), &value);
+  bytes->remove_prefix(static_cast<size_t>(after - begin));
   return value;
 }
 

@@ -9,23 +9,12 @@
 
 #include "protozero/proto_utils.h"
 #include "src/program/text.h"
+#include "src/program/varint.h"
 
 namespace pztrace {
 
-namespace {
-
-using protozero::proto_utils::kMaxVarIntEncodedSize;
-using protozero::proto_utils::WriteVarInt;
+using program::AppendVarInt;
 using protozero::proto_utils::ZigZagEncode;
-
-void EncodeVarInt(uint64_t number, std::string* bytes) {
-  uint8_t varint[kMaxVarIntEncodedSize];
-  const uint8_t* const end = WriteVarInt(number, varint);
-  bytes->append(reinterpret_cast<const char*>(varint),
-                static_cast<size_t>(end - varint));
-}
-
-}  // namespace
 
 uint64_t ArgTexts::Add(std::string_view text) {
   text = program::CutAtCharacter(text, kMaxBytes);
@@ -100,12 +89,12 @@ void ArgEncoder::AddShared(std::string_view text) {
 }
 
 void ArgEncoder::AddName(uint64_t number, bool is_shared, NameKind kind) {
-  EncodeVarInt(4 * number + 2 * is_shared + (kind == NameKind::kField), args_);
+  AppendVarInt(4 * number + 2 * is_shared + (kind == NameKind::kField), args_);
 }
 
 void ArgEncoder::AddTyped(Type type, uint64_t number) {
   *args_ += type;
-  EncodeVarInt(number, args_);
+  AppendVarInt(number, args_);
 }
 
 void ArgEncoder::AddText(Type type, std::string_view text) {

@@ -17,21 +17,11 @@ import zlib
 from cases import run_cases
 from timeline_command import PZTRACE, WORKERS, TimelineCommandTest
 from track_events import packet as encode_packet
-from wire import delimited, integer
+from wire import delimited, integer, read_varint
 
 DEFLATE = 50
 ZSTD = 133
 FIELDS = {'deflate': DEFLATE, 'zstd': ZSTD}
-
-
-def read_varint(data, at):
-  value = shift = 0
-  while True:
-    value |= (data[at] & 127) << shift
-    shift += 7
-    at += 1
-    if data[at - 1] < 128:
-      return value, at
 
 
 def records_of(trace):
