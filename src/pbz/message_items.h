@@ -57,7 +57,7 @@ class MessageItems : public Visitor {
 // dictionary if it is a map. |parts| are its items in |all|. Parsers merge a
 // message that is there several times, and take the last one of other values.
 //
-// As JSON, this is protobuf's, with changes that databases read more easily:
+// Its JSON is protobuf's, with changes that databases read more easily:
 // fields have the names of the schema, integers of 64 bits are numbers, and
 // well-known types are messages like others. Names of fields and of enum values
 // that would take more than 64 KB, and 64 bytes for each byte of the field, are

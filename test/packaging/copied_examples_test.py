@@ -121,7 +121,7 @@ part_sizes: 300
     for group in groups.values():
       self.assertEqual([index for index, _ in group], ['0', '1', '2'])
       self.assertEqual(len({size for _, size in group}), 1)
-    # Of 32 doubles, and no more than the suite's words.
+    # The size of 32 doubles, and of no more than the suite's words.
     size = int(groups['telemetry', '1'][0][1])
     self.assertTrue(32 * 8 < size <= 32 * 8 + 3 + 7 + 3 * 12, size)
 

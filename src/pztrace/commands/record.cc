@@ -142,17 +142,17 @@ void FitIntoFileLimit(protozero::TraceConfig* config) {
   rlimit limit = {};
   if (getrlimit(RLIMIT_FSIZE, &limit) != 0)
     return;
-  size_t* const size = &config->max_shm_size_bytes;
-  if (*size == 0)
-    *size = Limits::kMaxShmSize;
-  // Below that, it is said of each program that there is no memory for it.
-  if (limit.rlim_cur >= *size || limit.rlim_cur < Limits::kMaxShmPageSize)
+  size_t& size = config->max_shm_size_bytes;
+  // With less than a page, it is said of each program that it has no memory.
+  if (limit.rlim_cur >= (size != 0 ? size : Limits::kMaxShmSize) ||
+      limit.rlim_cur < Limits::kMaxShmPageSize) {
     return;
-  *size = static_cast<size_t>(limit.rlim_cur);
+  }
+  size = static_cast<size_t>(limit.rlim_cur);
   program::PrintError(kProgram,
                       "a program gets at most %zu bytes of shared memory, "
                       "since `ulimit -f` allows no larger files",
-                      *size);
+                      size);
 }
 
 // Limits the recording to programs of these processes and names, if there are

@@ -17,7 +17,6 @@
 #include "src/program/io.h"
 #include "src/pztrace/program_name.h"
 #include "src/pztrace/record/command.h"
-#include "src/pztrace/trace_file/shown_name.h"
 
 namespace pztrace {
 
