@@ -25,6 +25,7 @@ FETCHED = [
     (['--packaging'], False),
     (['--fleet'], False),
     (['--arrow'], False),
+    (['--collector'], False),
     (['--system-macros'], False),
 ]
 
