@@ -76,7 +76,7 @@ class Program {
   }
 
   SimulatedSystem::Process* process() const { return process_; }
-  uint32_t num_connections() const { return shared_.status.num_connections(); }
+  uint32_t num_connections() const { return shared_.num_connections; }
   bool lets_the_service_look() const { return shared_.options.scraping; }
   bool has_threads() const { return num_threads_ != 0; }
   void StopThreads() { is_stopping_ = true; }

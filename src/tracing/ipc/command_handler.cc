@@ -44,6 +44,7 @@ std::string_view ProgramName(char* buffer) {
 }  // namespace
 
 uint64_t Introduce(const Producer::Options& options,
+                   bool has_place,
                    ProducerIpcClient* connection) {
   // The protocol has 32 bits for a size. No service gives that much memory.
   const auto hint = [](size_t bytes) {
@@ -69,6 +70,8 @@ uint64_t Introduce(const Producer::Options& options,
         message->set_flight_version(FlightHeader::kVersion);
         message->set_commits_after_silence(true);
         message->set_boottime_less_realtime_ns(BoottimeLessRealtimeNs());
+        if (!has_place)
+          message->set_has_no_place(true);
       });
 }
 
@@ -92,7 +95,8 @@ bool CommandHandler::OnFrame(ConstBytes payload) {
 }
 
 void CommandHandler::OnBound() {
-  initialize_request_ = Introduce(producer_->options, connection_.get());
+  initialize_request_ = Introduce(producer_->options, /*has_place=*/true,
+                                  connection_.get());
 }
 
 bool CommandHandler::OnReply(uint64_t request_id, ConstBytes reply) {
@@ -103,9 +107,9 @@ bool CommandHandler::OnReply(uint64_t request_id, ConstBytes reply) {
     return true;
   }
   Lock lock(ClientLock());
-  producer_->synced_request = std::max(producer_->synced_request, request_id);
-  if (producer_->status.off_reason() == Producer::OffReason::kTimedOut)
-    producer_->status.SetOff(Producer::OffReason::kNone);
+  place_->synced_request = std::max(place_->synced_request, request_id);
+  if (place_->status.off_reason() == Producer::OffReason::kTimedOut)
+    place_->status.SetOff(Producer::OffReason::kNone);
   producer_->changed.notify_all();
   return true;
 }
@@ -116,11 +120,14 @@ void CommandHandler::OnConnected() {
   command_request_ = connection_->Invoke<Message>(
       ProducerMethod::kGetAsyncCommand, /*drop_reply=*/false, [](Message*) {});
   Lock lock(ClientLock());
-  producer_->connection = connection_;
-  producer_->synced_request = 0;
+  place_->connection = connection_;
+  place_->synced_request = 0;
   for (const std::shared_ptr<DataSource>& source : producer_->sources)
     OfferDataSource(*source, connection_.get());
-  producer_->status.SetConnected();
+  if (producer_->state() != Producer::State::kConnected)
+    ++producer_->num_connections;
+  place_->status.SetConnected();
+  place_->is_introducing = false;
   producer_->changed.notify_all();
 }
 
@@ -182,14 +189,14 @@ bool CommandHandler::OnSetupTracing(ConstBytes bytes) {
     return false;
   }
   Lock lock(ClientLock());
-  producer_->status.SetHasSharedMemory();
+  place_->status.SetHasSharedMemory();
   return true;
 }
 
 void CommandHandler::OnNoSharedMemory(Producer::OffReason reason,
                                       std::string_view detail) {
   Lock lock(ClientLock());
-  producer_->status.SetNoSharedMemory(reason, detail);
+  place_->status.SetNoSharedMemory(reason, detail);
 }
 
 void CommandHandler::OnSetup(ConstBytes bytes) {
@@ -219,7 +226,7 @@ void CommandHandler::OnSetup(ConstBytes bytes) {
   if (DataSourceAccess::IsRefused(*running.instance)) {
     running_.back().is_refused = true;
     Lock lock(ClientLock());
-    producer_->status.AddRefusedSession();
+    place_->status.AddRefusedSession();
   }
 }
 
@@ -243,7 +250,7 @@ void CommandHandler::OnStart(ConstBytes bytes) {
     }
   }
   // The session may be one that the program has interrupted.
-  auto& interrupted = producer_->interrupted;
+  auto& interrupted = place_->interrupted;
   const auto it =
       std::find(interrupted.begin(), interrupted.end(), running.source);
   if (it != interrupted.end()) {
@@ -367,7 +374,7 @@ CommandHandler::Running CommandHandler::Take(DataSourceInstanceID id) {
     Lock lock(ClientLock());
     DataSourceAccess::StopInstance(running.source.get(), running.instance);
     if (running.is_refused)
-      producer_->status.RemoveRefusedSession();
+      place_->status.RemoveRefusedSession();
   }
   DataSourceAccess::DestroySpareWriters(running.instance.get());
   return running;

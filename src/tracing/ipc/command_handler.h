@@ -24,9 +24,10 @@ namespace protozero {
 PROTOZERO_ABI_BEGIN
 namespace internal {
 
-// Tells the service who the producer is. Returns the number of the request. May
-// throw std::bad_alloc.
+// Tells the service who the producer is, and whether it |has_place| for one more
+// service. Returns the number of the request. May throw std::bad_alloc.
 uint64_t Introduce(const Producer::Options& options,
+                   bool has_place,
                    ProducerIpcClient* connection);
 
 // Executes the service's commands of one connection, and owns the instances of
@@ -37,8 +38,11 @@ uint64_t Introduce(const Producer::Options& options,
 class CommandHandler {
  public:
   CommandHandler(ProducerShared* producer,
+                 ServicePlace* place,
                  std::shared_ptr<ProducerIpcClient> connection)
-      : producer_(producer), connection_(std::move(connection)) {}
+      : producer_(producer),
+        place_(place),
+        connection_(std::move(connection)) {}
 
   CommandHandler(const CommandHandler&) = delete;
   CommandHandler& operator=(const CommandHandler&) = delete;
@@ -87,6 +91,7 @@ class CommandHandler {
   Running Take(DataSourceInstanceID id);
 
   ProducerShared* const producer_;
+  ServicePlace* const place_;
   const std::shared_ptr<ProducerIpcClient> connection_;
 
   ScopedFd received_fd_;

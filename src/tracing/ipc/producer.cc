@@ -35,6 +35,7 @@ namespace pb = tracing::pbzero;
 using internal::ClientLock;
 using internal::DataSourceAccess;
 using internal::ProducerIpcClient;
+using internal::ServicePlace;
 
 namespace {
 
@@ -83,7 +84,7 @@ class Producer::Impl : public internal::ProducerShared {
     AddToProducers(this);
     StartLocked();
     if (!thread_.is_started())
-      status.set_state(State::kDisconnected);
+      main_place.status.set_state(State::kDisconnected);
   }
   ~Impl() {
     if (thread_.is_started())
@@ -108,25 +109,48 @@ class Producer::Impl : public internal::ProducerShared {
     return false;
   }
 
-  // Returns whether there is a connection. REQUIRES: ClientLock().
-  bool is_connected() const { return status.state() == State::kConnected; }
-  // Does Sync(). Takes the lock, and gives it back while it waits.
-  bool Sync(Lock* lock, uint32_t timeout_ms);
+  // Calls |use(place)| for each place, or for |only_place|.
+  template <typename Use>
+  void ForEachPlace(ServicePlace* only_place, Use use) {
+    for (ServicePlace* it = &main_place; it != nullptr; it = it->next) {
+      if (only_place == nullptr || it == only_place)
+        use(it);
+    }
+  }
+  // Does Sync(), for |only_place| if that is not null. Takes the lock, and gives
+  // it back while it waits.
+  bool Sync(Lock* lock, uint32_t timeout_ms, ServicePlace* only_place);
   // Waits, if a recorder has started this program, until it records what has
   // been registered. The recorder's service may be stopped, or gone.
   void WaitForRecorder(Lock* lock);
 
  private:
+  // The connection, and the number of a request to it. Places and connections
+  // come and go while the lock is released.
+  struct Request {
+    std::shared_ptr<ProducerIpcClient> connection;
+    uint64_t id;
+  };
+  // Returns whether the service has given what Sync() has asked for.
+  bool FinishSync(const Request& request);
+  // Returns null if there is no such connection any more.
+  ServicePlace* FindPlace(const ProducerIpcClient& connection);
+  // Waits until the thread has looked for services, and those that are there
+  // have answered.
+  void WaitForConnections(Lock* lock,
+                          SteadyClock::time_point deadline,
+                          ServicePlace* only_place);
+
   void StartLocked() {
-    if (!RunsInMemory([&] { socket = options.socket; }) ||
+    if (!RunsInMemory([&] { main_place.socket = options.socket; }) ||
         !internal::HandleForks()) {
-      return status.SetOff(OffReason::kOutOfMemory);
+      return main_place.status.SetOff(OffReason::kOutOfMemory);
     }
     if (options.socket.empty() && IsStartedByRecorder())
       max_wait_ms_ = kMaxWaitForRecorderMs;
     const int error = thread_.Start<&internal::ProducerLoop::Run>(&loop_);
     if (error != 0)
-      status.SetOff(OffReason::kNoThread, strerror(error));
+      main_place.status.SetOff(OffReason::kNoThread, strerror(error));
   }
 
   // The rest of the time that WaitForRecorder() may wait. Set before the thread
@@ -161,25 +185,32 @@ Producer::~Producer() {
 
 Producer::State Producer::state() const {
   Lock lock(ClientLock());
-  return impl_ != nullptr ? impl_->status.state() : State::kDisconnected;
+  return impl_ != nullptr ? impl_->state() : State::kDisconnected;
 }
 
 uint32_t Producer::num_connections() const {
   Lock lock(ClientLock());
-  return impl_ != nullptr ? impl_->status.num_connections() : 0;
+  return impl_ != nullptr ? impl_->num_connections : 0;
 }
 
 Producer::OffReason Producer::off_reason() const {
   Lock lock(ClientLock());
-  return impl_ != nullptr ? impl_->off_reason() : OffReason::kOutOfMemory;
+  if (impl_ == nullptr)
+    return OffReason::kOutOfMemory;
+  const ServicePlace* const trouble = impl_->FindTrouble();
+  return trouble != nullptr ? trouble->off_reason() : OffReason::kNone;
 }
 
 std::string Producer::why_off() const {
   std::string why = internal::kOutOfMemory;
   RunsInMemory([&] {
     Lock lock(ClientLock());
-    if (impl_ != nullptr)
-      why = impl_->status.WhyOff(impl_->off_reason(), impl_->socket);
+    if (impl_ == nullptr)
+      return;
+    const ServicePlace* const trouble = impl_->FindTrouble();
+    why = trouble == nullptr ? std::string()
+                             : trouble->status.WhyOff(trouble->off_reason(),
+                                                      trouble->socket);
   });
   return why;
 }
@@ -190,12 +221,14 @@ bool Producer::RegisterDataSource(std::shared_ptr<DataSource> source) {
   Lock lock(ClientLock());
   auto& sources = impl_->sources;
   if (!RunsInMemory([&] { sources.emplace_back(); })) {
-    impl_->status.SetOff(OffReason::kOutOfMemory);
+    impl_->main_place.status.SetOff(OffReason::kOutOfMemory);
     return false;
   }
   sources.back() = std::move(source);
-  if (impl_->is_connected())
-    OfferDataSource(*sources.back(), impl_->connection.get());
+  impl_->ForEachPlace(nullptr, [&](const ServicePlace* place) {
+    if (place->is_connected())
+      OfferDataSource(*sources.back(), place->connection.get());
+  });
   impl_->WaitForRecorder(&lock);
   return true;
 }
@@ -211,15 +244,17 @@ void Producer::UnregisterDataSource(const std::shared_ptr<DataSource>& source) {
   sources.erase(it);
   // The service answers by stopping the instances that it has set up. Instances
   // of other producers go on.
-  DataSourceAccess::StopInstancesOf(source.get(), impl_->connection.get());
-  DataSourceAccess::StopInstancesOf(source.get(), impl_->survivor.get());
-  if (!impl_->is_connected())
-    return;
-  impl_->connection->InvokeLocked<pb::UnregisterDataSourceRequest>(
-      ProducerMethod::kUnregisterDataSource, /*drop_reply=*/true,
-      [&](pb::UnregisterDataSourceRequest* message) {
-        message->set_data_source_name(source->descriptor().name);
-      });
+  impl_->ForEachPlace(nullptr, [&](const ServicePlace* place) {
+    DataSourceAccess::StopInstancesOf(source.get(), place->connection.get());
+    DataSourceAccess::StopInstancesOf(source.get(), place->survivor.get());
+    if (!place->is_connected())
+      return;
+    place->connection->InvokeLocked<pb::UnregisterDataSourceRequest>(
+        ProducerMethod::kUnregisterDataSource, /*drop_reply=*/true,
+        [&](pb::UnregisterDataSourceRequest* message) {
+          message->set_data_source_name(source->descriptor().name);
+        });
+  });
 }
 
 bool Producer::Sync(uint32_t timeout_ms) {
@@ -227,42 +262,93 @@ bool Producer::Sync(uint32_t timeout_ms) {
   if (impl_ == nullptr)
     return false;
   Lock lock(ClientLock());
-  return impl_->Sync(&lock, timeout_ms);
+  return impl_->Sync(&lock, timeout_ms, /*only_place=*/nullptr);
 }
 
-bool Producer::Impl::Sync(Lock* lock, uint32_t timeout_ms) {
-  const auto deadline =
-      SteadyClock::now() + std::chrono::milliseconds(timeout_ms);
-  const uint32_t attempts_before = failed_attempts;
-  if (status.state() == State::kConnecting) {
-    is_in_a_hurry = true;
+void Producer::Impl::WaitForConnections(Lock* lock,
+                                        SteadyClock::time_point deadline,
+                                        ServicePlace* only_place) {
+  // A producer without an address may have missed a recorder that has come.
+  const bool looks =
+      only_place != nullptr ? !only_place->is_connected()
+                            : state() != State::kConnected ||
+                                  options.socket.empty();
+  uint32_t look = looks_done;
+  if (looks) {
+    look = ++looks_wanted;
     wakeup.Notify();
   }
   changed.wait_until(*lock, deadline, [&] {
-    return status.state() != State::kConnecting ||
-           failed_attempts != attempts_before;
-  });
-  if (!is_connected())
-    return false;
-  const std::shared_ptr<ProducerIpcClient> its_connection = connection;
-  const uint64_t request = its_connection->InvokeLocked<Message>(
-      ProducerMethod::kSync, /*drop_reply=*/false, [](Message*) {});
-  if (request != 0) {
-    changed.wait_until(*lock, deadline, [&] {
-      return connection != its_connection || synced_request >= request;
+    bool is_introducing = false;
+    ForEachPlace(only_place, [&](const ServicePlace* place) {
+      is_introducing |= place->is_introducing;
     });
-  }
-  const bool is_same = connection == its_connection && request != 0;
-  const bool ok = is_same && synced_request >= request &&
-                  !status.lacks_shared_memory() && !status.refuses_sessions();
+    return state() == State::kDisconnected ||
+           (static_cast<int32_t>(looks_done - look) >= 0 && !is_introducing);
+  });
+}
+
+bool Producer::Impl::Sync(Lock* lock,
+                          uint32_t timeout_ms,
+                          ServicePlace* only_place) {
+  const auto deadline =
+      SteadyClock::now() + std::chrono::milliseconds(timeout_ms);
+  WaitForConnections(lock, deadline, only_place);
+  Request requests[internal::ProducerLoop::kMaxServices];
+  size_t num = 0;
+  bool ok = true;
+  ForEachPlace(only_place, [&](ServicePlace* place) {
+    if (place->is_introducing) {
+      ok = false;
+      if (state() == State::kConnected)
+        place->status.SetOff(OffReason::kTimedOut);
+    }
+    if (!place->is_connected())
+      return;
+    const uint64_t id = place->connection->InvokeLocked<Message>(
+        ProducerMethod::kSync, /*drop_reply=*/false, [](Message*) {});
+    requests[num++] = {place->connection, id};
+  });
+  ok = ok && num != 0;
+  changed.wait_until(*lock, deadline, [&] {
+    return std::all_of(requests, requests + num, [&](const Request& request) {
+      const ServicePlace* const place = FindPlace(*request.connection);
+      return place == nullptr || request.id == 0 ||
+             place->synced_request >= request.id;
+    });
+  });
+  for (size_t i = 0; i < num; ++i)
+    ok = FinishSync(requests[i]) && ok;
+  // Some of |requests| may have the last references, whose end takes the lock.
+  lock->unlock();
+  return ok;
+}
+
+ServicePlace* Producer::Impl::FindPlace(const ProducerIpcClient& connection) {
+  ServicePlace* found = nullptr;
+  ForEachPlace(nullptr, [&](ServicePlace* place) {
+    if (place->connection.get() == &connection)
+      found = place;
+  });
+  return found;
+}
+
+bool Producer::Impl::FinishSync(const Request& request) {
+  ServicePlace* const place = FindPlace(*request.connection);
+  // A recorder that has ended meanwhile wants nothing any more.
+  if (place == nullptr)
+    return state() == State::kConnected;
+  const bool has_answer =
+      request.id != 0 && place->synced_request >= request.id;
+  const bool ok = has_answer && !place->status.lacks_shared_memory() &&
+                  !place->status.refuses_sessions();
   // If it succeeds, all earlier problems are over.
   if (ok) {
-    status.SetOff(OffReason::kNone);
-  } else if (off_reason() == OffReason::kNone) {
-    status.SetOff(is_same ? OffReason::kTimedOut : OffReason::kConnectionLost);
+    place->status.SetOff(OffReason::kNone);
+  } else if (place->off_reason() == OffReason::kNone) {
+    place->status.SetOff(request.id != 0 ? OffReason::kTimedOut
+                                         : OffReason::kConnectionLost);
   }
-  // |its_connection| may be the last reference, and its end takes the lock.
-  lock->unlock();
   return ok;
 }
 
@@ -271,7 +357,7 @@ void Producer::Impl::WaitForRecorder(Lock* lock) {
     return;
   const auto begin = SteadyClock::now();
   const uint32_t before = std::exchange(max_wait_ms_, 0);
-  if (!Sync(lock, before))
+  if (!Sync(lock, before, &main_place))
     return;
   const auto waited = std::chrono::duration_cast<std::chrono::milliseconds>(
       SteadyClock::now() - begin);
@@ -285,13 +371,15 @@ void Producer::ActivateTrigger(const std::string& name) {
   if (impl_ == nullptr)
     return;
   Lock lock(ClientLock());
-  if (!impl_->is_connected())
-    return;
-  impl_->connection->InvokeLocked<pb::ActivateTriggersRequest>(
-      ProducerMethod::kActivateTriggers, /*drop_reply=*/true,
-      [&](pb::ActivateTriggersRequest* message) {
-        message->add_trigger_names(name);
-      });
+  impl_->ForEachPlace(nullptr, [&](const ServicePlace* place) {
+    if (!place->is_connected())
+      return;
+    place->connection->InvokeLocked<pb::ActivateTriggersRequest>(
+        ProducerMethod::kActivateTriggers, /*drop_reply=*/true,
+        [&](pb::ActivateTriggersRequest* message) {
+          message->add_trigger_names(name);
+        });
+  });
 }
 
 PROTOZERO_ABI_END

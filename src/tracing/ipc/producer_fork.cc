@@ -34,8 +34,11 @@ void AfterForkInChild() {
   for (ProducerShared* producer = g_producers; producer != nullptr;
        producer = producer->next) {
     producer->is_abandoned = true;
-    producer->status.set_state(Producer::State::kDisconnected);
-    producer->status.SetOff(Producer::OffReason::kForked);
+    for (ServicePlace* place = &producer->main_place; place != nullptr;
+         place = place->next) {
+      place->status.set_state(Producer::State::kDisconnected);
+      place->status.SetOff(Producer::OffReason::kForked);
+    }
     for (const std::shared_ptr<DataSource>& source : producer->sources)
       DataSourceAccess::StopAllInstances(source.get());
   }

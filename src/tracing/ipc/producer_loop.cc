@@ -12,12 +12,14 @@
 #include <chrono>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "src/tracing/ipc/background_thread.h"
 #include "src/tracing/ipc/client_lock.h"
-#include "src/tracing/ipc/commit_schedule.h"
+#include "src/tracing/ipc/command_handler.h"
+#include "src/tracing/ipc/producer_ipc_client.h"
 #include "src/tracing/ipc/service_owner.h"
 #include "src/tracing/ipc/unix_socket.h"
 #include "src/tracing/shared_memory/out_of_memory.h"
@@ -33,9 +35,12 @@ namespace {
 using Lock = std::unique_lock<std::mutex>;
 using OffReason = Producer::OffReason;
 using State = Producer::State;
-using SteadyClock = std::chrono::steady_clock;
 
-constexpr uint32_t kMinReconnectPauseMs = 100;
+// The pause after a poll() without memory.
+constexpr int kNoMemoryPauseMs = 100;
+// A socket without a process is refused. So is one whose recorder is about to
+// listen: it gets this many attempts.
+constexpr int kMaxRefusals = 3;
 // The time that Producer's destructor waits for a service that does not read.
 constexpr int kGoodbyeTimeoutMs = 1000;
 // The longest period after which the loop checks for other threads of the
@@ -52,35 +57,52 @@ int Shorter(int timeout_ms, int other_ms) {
 }  // namespace
 
 void ProducerLoop::Run() {
-  uint32_t pause_ms = kMinReconnectPauseMs;
-  for (;;) {
-    // Only this thread changes it.
-    const uint32_t connections_before = producer_->status.num_connections();
-    if (!RunsInMemory([&] {
-          if (ConnectAndServe())
-            pause_ms = kMinReconnectPauseMs;
-        })) {
-      OnOutOfMemory();
-    }
+  // Without memory for this, nothing works.
+  if (!RunsInMemory([&] {
+        links_.reserve(kMaxServices);
+        links_.push_back(std::make_unique<ServiceLink>(producer_, ""));
+      })) {
+    Lock lock(ClientLock());
+    producer_->main_place.status.SetOff(OffReason::kOutOfMemory);
+  }
+  const bool tries_once = producer_->options.max_reconnect_pause_ms == 0;
+  while (!links_.empty()) {
+    uint32_t looks_wanted;
+    bool is_in_a_hurry;
     {
       Lock lock(ClientLock());
-      producer_->is_in_a_hurry = false;
-      if (producer_->status.num_connections() == connections_before) {
-        ++producer_->failed_attempts;
-        producer_->changed.notify_all();
-      }
-      if (producer_->is_stopping ||
-          producer_->options.max_reconnect_pause_ms == 0) {
-        producer_->status.set_state(State::kDisconnected);
-        producer_->changed.notify_all();
+      if (producer_->is_stopping)
         break;
-      }
+      looks_wanted = producer_->looks_wanted;
+      is_in_a_hurry = looks_wanted != producer_->looks_done;
     }
-    Pause(&pause_ms);
+    if (!RunsInMemory(
+            [&] { LookForServices(is_in_a_hurry && !tries_once); }))
+      OnOutOfMemory();
+    if (tries_once && !HasConnection())
+      break;
+    if (is_in_a_hurry) {
+      Lock lock(ClientLock());
+      producer_->looks_done = looks_wanted;
+      producer_->changed.notify_all();
+    }
+    Wait();
+    if (tries_once && !HasConnection())
+      break;
   }
-  StopSurvivor();
+  const auto goodbye_end =
+      Clock::now() + std::chrono::milliseconds(kGoodbyeTimeoutMs);
+  for (const auto& link : links_) {
+    if (link->is_open())
+      link->Close(goodbye_end);
+    link->StopSurvivor();
+  }
+  // The last are those of recorders with names.
+  while (links_.size() > 1)
+    links_.pop_back();
   ProducerShared* const producer = producer_;
   Lock lock(ClientLock());
+  producer->main_place.status.set_state(State::kDisconnected);
   producer->has_ended = true;
   producer->changed.notify_all();
   const auto destroy = producer->destroy;
@@ -90,118 +112,185 @@ void ProducerLoop::Run() {
     destroy(producer);
 }
 
-bool ProducerLoop::ConnectAndServe() {
+bool ProducerLoop::HasConnection() const {
+  return std::any_of(links_.begin(), links_.end(),
+                     [](const auto& link) { return link->is_open(); });
+}
+
+void ProducerLoop::LookForServices(bool is_in_a_hurry) {
+  const auto now = Clock::now();
+  const bool looks_at_folder = is_in_a_hurry || next_look_ <= now;
+  const bool main_is_due =
+      !main_link()->is_open() && (is_in_a_hurry || main_link()->next_attempt() <= now);
+  bool begins_to_watch = false;
+  if (looks_at_folder || main_is_due) {
+    const std::string& address = producer_->options.socket;
+    addresses_ = address.empty() ? ProducerSockets(&folder_)
+                                 : std::vector<std::string>{address};
+    // Before the attempts: no recorder comes unnoticed between them and this.
+    begins_to_watch = !folder_.empty() && watch_.Watch(folder_);
+  }
+  // Attempt() adds and removes none.
+  for (const auto& link : links_) {
+    if (!link->is_open() && (is_in_a_hurry || link->next_attempt() <= now))
+      Attempt(link.get());
+  }
+  if (looks_at_folder || begins_to_watch)
+    LookAtFolder(/*sees_listers=*/begins_to_watch);
+  RemoveLinks();
+}
+
+void ProducerLoop::OnOutOfMemory() {
+  if (!main_link()->is_open())
+    main_link()->OnOutOfMemory();
+  for (const auto& link : links_) {
+    if (!link->is_open())
+      link->Pause(/*can_wait=*/false);
+  }
+  next_look_ = Clock::now() + std::chrono::milliseconds(kNoMemoryPauseMs);
+}
+
+void ProducerLoop::LookAtFolder(bool sees_listers) {
+  next_look_ = Clock::time_point::max();
+  if (folder_.empty())
+    return;
+  if (watch_.fd() < 0) {
+    const auto pause = std::chrono::milliseconds(
+        producer_->options.max_reconnect_pause_ms);
+    next_look_ = Clock::now() + pause;
+  }
+  const std::vector<std::string> told = std::exchange(turned_away_, {});
+  ForEachFile(folder_, [&](const char* name) {
+    // It is told once.
+    if (HasSuffix(name, kListerSuffix) && !sees_listers)
+      return;
+    if (std::find(told.begin(), told.end(), name) != told.end() && !HasPlace())
+      turned_away_.push_back(name);
+    else
+      OnFile(name, /*was_there=*/true);
+  });
+}
+
+void ProducerLoop::OnFile(const char* name, bool was_there) {
+  if (HasSuffix(name, kListerSuffix)) {
+    if (!HasConnection())
+      OfferToLister(name);
+  } else if (HasSuffix(name, kSessionSuffix)) {
+    OnSession(name, was_there);
+  } else if (!was_there && !main_link()->is_open() &&
+             std::string_view(name) == kRecorderSocketName) {
+    main_link()->TryNow();
+  }
+}
+
+void ProducerLoop::OnSession(const std::string& name, bool was_there) {
+  for (const auto& link : links_) {
+    if (link->name() != name)
+      continue;
+    if (!was_there && !link->is_open())
+      link->TryNow();
+    return;
+  }
+  if (!HasPlace())
+    return TellNoPlace(name);
+  links_.push_back(std::make_unique<ServiceLink>(producer_, name));
+  Attempt(links_.back().get());
+}
+
+bool ProducerLoop::HasPlace() {
+  if (links_.size() < kMaxServices)
+    return true;
+  const auto it = std::find_if(
+      links_.begin() + 1, links_.end(),
+      [](const auto& link) { return !link->is_open() && link->has_survivor(); });
+  if (it == links_.end())
+    return false;
+  (*it)->StopSurvivor();
+  links_.erase(it);
+  return true;
+}
+
+void ProducerLoop::RemoveLinks() {
+  const auto is_gone = [](const auto& link) {
+    return !link->is_main() && !link->is_open() && !link->has_survivor() &&
+           link->next_attempt() == Clock::time_point::max();
+  };
+  const auto end = std::remove_if(links_.begin(), links_.end(), is_gone);
+  if (end == links_.end())
+    return;
+  links_.erase(end, links_.end());
+  // One of those may have the place.
+  if (!turned_away_.empty())
+    next_look_ = Clock::time_point::min();
+}
+
+void ProducerLoop::Attempt(ServiceLink* link) {
+  if (!RunsInMemory([&] {
+        ScopedFd socket;
+        if (link->is_main())
+          socket = std::move(producer_->connected_socket);
+        if (!socket.is_valid())
+          socket = Connect(link);
+        if (socket.is_valid())
+          return link->Open(std::move(socket));
+        // The service has ended, and its sessions with it.
+        link->place()->interrupted.clear();
+      })) {
+    link->OnOutOfMemory();
+    link->Close();
+  }
+}
+
+ScopedFd ProducerLoop::Connect(ServiceLink* link) {
+  ServicePlace* const place = link->place();
   {
     Lock lock(ClientLock());
     if (OpenWakeup() < 0) {
-      producer_->status.SetConnectFailed(errno);
-      return false;
+      place->status.SetConnectFailed(errno);
+      link->Pause(/*can_wait=*/false);
+      return ScopedFd();
     }
   }
-  ScopedFd socket = std::move(producer_->connected_socket);
-  if (!socket.is_valid())
-    socket = Connect();
-  if (!socket.is_valid()) {
-    // The service has ended, and its sessions with it.
-    producer_->interrupted.clear();
-    return false;
-  }
-  const auto connection = std::make_shared<ProducerIpcClient>(
-      std::move(socket), &producer_->wakeup);
-  // Only this thread changes it.
-  const uint32_t connections_before = producer_->status.num_connections();
-  is_out_of_memory_ = false;
-  Serve(connection);
-  if (connection->is_out_of_memory())
-    OnOutOfMemory();
-  Lock lock(ClientLock());
-  ProducerStatus& status = producer_->status;
-  const bool was_connected = status.num_connections() != connections_before;
-  // If this process ended the connection for lack of memory, the status says
-  // so.
-  if (is_out_of_memory_ || (was_connected && status.lacks_shared_memory()))
-    return false;
-  if (!has_lost_socket_) {
-    status.SetOff(was_connected ? OffReason::kConnectionLost
-                                : OffReason::kRefused);
-  }
-  return was_connected;
-}
-
-ScopedFd ProducerLoop::Connect() {
-  const Producer::Options& options = producer_->options;
+  const auto service_owner = producer_->options.service_owner;
   const std::vector<std::string> addresses =
-      options.socket.empty() ? ProducerSockets(&recorder_folder_)
-                             : std::vector<std::string>{options.socket};
+      link->is_main() ? addresses_
+                      : std::vector<std::string>{folder_ + "/" + link->name()};
   std::string names;
   std::string error;
-  has_no_socket_ = true;
+  // True if there is no file at any address; and if there is one, but no
+  // process.
+  bool is_absent = true;
+  bool is_refused = false;
   for (const std::string& address : addresses) {
     ScopedFd socket = ConnectToUnixSocket(address, &error);
     const int reason = errno;
-    has_no_socket_ &= !socket.is_valid() && reason == ENOENT;
+    is_absent &= !socket.is_valid() && reason == ENOENT;
+    is_refused = !socket.is_valid() && reason == ECONNREFUSED;
     names += (names.empty() ? "" : " or ") + address;
     const bool is_accepted =
         socket.is_valid() &&
-        IsAcceptedService(socket.get(), address, options.service_owner, &error);
+        IsAcceptedService(socket.get(), address, service_owner, &error);
     if (!socket.is_valid() && &address != &addresses.back())
       continue;
     Lock lock(ClientLock());
-    producer_->socket = socket.is_valid() ? address : names;
+    place->socket = socket.is_valid() ? address : names;
     if (is_accepted)
       return socket;
     if (socket.is_valid())
-      producer_->status.SetOff(OffReason::kNotTrusted, error);
+      place->status.SetOff(OffReason::kNotTrusted, error);
     else
-      producer_->status.SetConnectFailed(reason);
+      place->status.SetConnectFailed(reason);
+  }
+  if (link->is_main()) {
+    // A recorder ends the pause. Perfetto's service can wait.
+    const bool is_watched = watch_.fd() >= 0 && addresses.size() > 1;
+    link->Pause(/*can_wait=*/is_absent && is_watched);
+  } else if (is_absent || (is_refused && link->AddRefusal() == kMaxRefusals)) {
+    link->PauseForEver();
+  } else {
+    link->Pause(/*can_wait=*/false);
   }
   return ScopedFd();
-}
-
-void ProducerLoop::Serve(const std::shared_ptr<ProducerIpcClient>& connection) {
-  auto handler = std::make_unique<CommandHandler>(producer_, connection);
-  if (!RunsInMemory([&] { HandleEvents(connection.get(), handler.get()); }))
-    OnOutOfMemory();
-
-  has_lost_socket_ = connection->has_lost_socket();
-  if (connection->ring_bytes() != 0 && handler->has_instances()) {
-    survivor_ = std::move(handler);
-    Lock lock(ClientLock());
-    producer_->survivor = connection;
-  } else {
-    if (has_lost_socket_)
-      RememberInterrupted(*handler);
-    if (!handler->StopInstances())
-      OnOutOfMemory();
-  }
-  const auto deadline =
-      SteadyClock::now() + std::chrono::milliseconds(kGoodbyeTimeoutMs);
-  while (connection->has_queued() && SteadyClock::now() < deadline) {
-    pollfd fd{connection->socket(), POLLOUT, 0};
-    if (fd.fd >= 0)
-      poll(&fd, 1, kGoodbyeTimeoutMs);
-    connection->SendQueued();
-  }
-  // Destroyed after the lock is released: it may be the last reference.
-  std::shared_ptr<ProducerIpcClient> last;
-  {
-    Lock lock(ClientLock());
-    producer_->status.set_state(State::kConnecting);
-    // At once: a LocalTrace that stops may ask as soon as there is no
-    // connection.
-    if (has_lost_socket_)
-      producer_->status.SetOff(OffReason::kDescriptorTaken);
-    last = std::move(producer_->connection);
-    producer_->connection.reset();
-    producer_->changed.notify_all();
-  }
-  connection->Close();
-}
-
-void ProducerLoop::RememberInterrupted(const CommandHandler& handler) {
-  std::vector<std::shared_ptr<DataSource>> sources;
-  if (RunsInMemory([&] { sources = handler.sources(); }))
-    producer_->interrupted = std::move(sources);
 }
 
 int ProducerLoop::OpenWakeup() {
@@ -209,133 +298,81 @@ int ProducerLoop::OpenWakeup() {
   return wakeup.fd() < 0 && !wakeup.TryOpen() ? -1 : wakeup.fd();
 }
 
-void ProducerLoop::StopSurvivor() {
-  if (survivor_ == nullptr)
-    return;
-  if (!survivor_->StopInstances())
-    OnOutOfMemory();
-  // Destroyed after the lock is released: it may be the last reference.
-  std::shared_ptr<ProducerIpcClient> last;
+int ProducerLoop::TimeLeft() const {
+  auto next = next_look_;
+  for (const auto& link : links_) {
+    if (!link->is_open())
+      next = std::min(next, link->next_attempt());
+  }
+  if (next == Clock::time_point::max())
+    return -1;
+  const auto now = Clock::now();
+  if (next <= now)
+    return 0;
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(next - now);
+  return static_cast<int>(std::min<int64_t>(left.count(), INT_MAX));
+}
+
+void ProducerLoop::Wait() {
+  // poll() ignores negative descriptors.
+  pollfd fds[2 + kMaxServices] = {{-1, POLLIN, 0}, {watch_.fd(), POLLIN, 0}};
+  ServiceLink* polled[kMaxServices];
+  size_t num = 0;
+  bool watches_threads;
   {
     Lock lock(ClientLock());
-    last = std::move(producer_->survivor);
-    producer_->survivor.reset();
-  }
-  survivor_.reset();
-}
-
-void ProducerLoop::HandleEvents(ProducerIpcClient* connection,
-                                CommandHandler* handler) {
-  FrameReader reader;
-  CommitSchedule schedule(producer_->options, connection);
-  connection->Bind();
-  while (connection->is_open()) {
-    bool watches_threads;
-    pollfd fds[2] = {{-1, POLLIN, 0}, {connection->socket(), POLLIN, 0}};
-    {
-      Lock lock(ClientLock());
-      if (producer_->is_stopping || fds[1].fd < 0)
-        break;
-      watches_threads = producer_->watches_threads;
-      fds[0].fd = OpenWakeup();
-    }
-    if (connection->has_queued())
-      fds[1].events |= POLLOUT;
-    const bool is_recorded =
-        handler->has_instances() && connection->ring_bytes() == 0;
-    const int longest_ms = is_recorded ? WakeupFd::kMaxPollMs : -1;
-    const int timeout_ms = Shorter(schedule.BeginWait(), longest_ms);
-    const int result = Poll(fds, 2, timeout_ms, watches_threads);
-    const int error = errno;
-    schedule.EndWait();
-    if (result < 0 && error != EINTR) {
-      // Only memory can be missing. It is no use to ask again at once.
-      return OnOutOfMemory();
-    }
-    if (fds[0].revents != 0)
-      producer_->wakeup.Clear();
-    if (fds[1].revents & POLLOUT)
-      connection->SendQueued();
-    if ((fds[1].revents & ~POLLOUT) && !Receive(connection, handler, &reader))
-      break;
-    schedule.Run();
-  }
-}
-
-bool ProducerLoop::Receive(ProducerIpcClient* connection,
-                           CommandHandler* handler,
-                           FrameReader* reader) {
-  const ContiguousMemoryRange range = reader->BeginReceive();
-  if (range.size() == 0) {
-    OnOutOfMemory();
-    return false;
-  }
-  size_t size;
-  const SocketStatus status =
-      ReceiveFromSocket(connection->socket(), range.begin, range.size(), &size,
-                        handler->received_fd());
-  reader->EndReceive(size);
-  ConstBytes payload;
-  while (reader->NextFrame(&payload)) {
-    // Not before it answers: a service that is being killed still accepts.
-    StopSurvivor();
-    if (!handler->OnFrame(payload))
-      return false;
-  }
-  return status != SocketStatus::kClosed && !reader->is_broken();
-}
-
-void ProducerLoop::Pause(uint32_t* pause_ms) {
-  // Without memory, the program is not on the list.
-  const auto on_lister = [this](const char* name) {
-    RunsInMemory([this, name] { OfferToLister(name); });
-  };
-  if (!recorder_folder_.empty()) {
-    const bool was_watched = recorder_watch_.fd() >= 0;
-    recorder_watch_.Watch(recorder_folder_, on_lister);
-    // A recorder may have come just before.
-    if (!was_watched && recorder_watch_.fd() >= 0)
-      return;
-    // A recorder ends the pause. Perfetto's service can wait.
-    if (was_watched && has_no_socket_)
-      *pause_ms = producer_->options.max_reconnect_pause_ms;
-  }
-  *pause_ms = std::min(*pause_ms, producer_->options.max_reconnect_pause_ms);
-  const auto end = SteadyClock::now() + std::chrono::milliseconds(*pause_ms);
-  *pause_ms *= 2;
-  for (;;) {
-    bool watches_threads;
-    // poll() ignores negative descriptors.
-    pollfd fds[2] = {{-1, POLLIN, 0}, {recorder_watch_.fd(), POLLIN, 0}};
-    {
-      Lock lock(ClientLock());
-      if (producer_->is_stopping || producer_->is_in_a_hurry)
-        return;
-      watches_threads = producer_->watches_threads;
-      fds[0].fd = OpenWakeup();
-    }
-    const auto left =
-        std::chrono::ceil<std::chrono::milliseconds>(end - SteadyClock::now());
-    if (left.count() <= 0)
-      return;
-    const int timeout_ms =
-        static_cast<int>(std::min<int64_t>(left.count(), INT_MAX));
-    if (Poll(fds, 2, timeout_ms, watches_threads) < 0 && errno != EINTR) {
-      // Only memory can be missing. It is no use to poll again at once.
-      poll(nullptr, 0, std::min<int>(timeout_ms, kMinReconnectPauseMs));
-    }
-    if (fds[0].revents != 0)
-      producer_->wakeup.Clear();
-    if (fds[1].revents != 0 &&
-        recorder_watch_.HasAppeared(kRecorderSocketName, on_lister)) {
-      *pause_ms = kMinReconnectPauseMs;
+    if (producer_->is_stopping ||
+        producer_->looks_wanted != producer_->looks_done) {
       return;
     }
+    watches_threads = producer_->watches_threads;
+    fds[0].fd = OpenWakeup();
+  }
+  int timeout_ms = TimeLeft();
+  for (const auto& link : links_) {
+    if (!link->is_open())
+      continue;
+    if (link->BeginWait(&fds[2 + num], &timeout_ms)) {
+      polled[num++] = link.get();
+    } else {
+      link->Close();
+      timeout_ms = 0;
+    }
+  }
+  const int result = Poll(fds, 2 + num, timeout_ms, watches_threads);
+  const int error = errno;
+  for (size_t i = 0; i < num; ++i)
+    polled[i]->EndWait();
+  if (fds[0].revents != 0)
+    producer_->wakeup.Clear();
+  if (result < 0 && error != EINTR) {
+    // Only memory can be missing. It is no use to ask again at once.
+    for (size_t i = 0; i < num; ++i) {
+      polled[i]->OnOutOfMemory();
+      polled[i]->Close();
+    }
+    poll(nullptr, 0, Shorter(timeout_ms, kNoMemoryPauseMs));
+    return;
+  }
+  for (size_t i = 0; i < num; ++i)
+    polled[i]->Handle(fds[2 + i].revents);
+  if (fds[1].revents == 0)
+    return;
+  // Without memory, a look at the folder finds recorders.
+  bool has_all = false;
+  RunsInMemory([&] {
+    has_all = watch_.TakeFiles(
+        [this](const char* name) { OnFile(name, /*was_there=*/false); });
+  });
+  if (!has_all) {
+    next_look_ = Clock::time_point::min();
+    if (!main_link()->is_open())
+      main_link()->TryNow();
   }
 }
 
 void ProducerLoop::OfferToLister(const char* name) {
-  const std::string address = recorder_folder_ + "/" + name;
+  const std::string address = folder_ + "/" + name;
   std::string error;
   ScopedFd socket = ConnectToUnixSocket(address, &error);
   const Producer::Options& options = producer_->options;
@@ -346,23 +383,40 @@ void ProducerLoop::OfferToLister(const char* name) {
   const auto lister =
       std::make_shared<ProducerIpcClient>(std::move(socket), nullptr);
   lister->BindUnanswered();
-  Introduce(options, lister.get());
+  Introduce(options, /*has_place=*/true, lister.get());
   {
     Lock lock(ClientLock());
     for (const std::shared_ptr<DataSource>& source : producer_->sources)
       OfferDataSource(*source, lister.get());
   }
   const auto deadline =
-      SteadyClock::now() + std::chrono::milliseconds(kGoodbyeTimeoutMs);
-  while (lister->has_queued() && SteadyClock::now() < deadline) {
+      Clock::now() + std::chrono::milliseconds(kGoodbyeTimeoutMs);
+  while (lister->has_queued() && Clock::now() < deadline) {
     pollfd fds[2] = {{lister->socket(), POLLOUT, 0},
-                     {recorder_watch_.fd(), POLLIN, 0}};
+                     {watch_.fd(), POLLIN, 0}};
     poll(fds, 2, kGoodbyeTimeoutMs);
     if (fds[1].revents != 0)
       break;
     lister->SendQueued();
   }
   lister->Close();
+}
+
+void ProducerLoop::TellNoPlace(const std::string& name) {
+  const std::string address = folder_ + "/" + name;
+  std::string error;
+  ScopedFd socket = ConnectToUnixSocket(address, &error);
+  const Producer::Options& options = producer_->options;
+  if (!socket.is_valid() || !IsAcceptedService(socket.get(), address,
+                                               options.service_owner, &error)) {
+    return;
+  }
+  const auto recorder =
+      std::make_shared<ProducerIpcClient>(std::move(socket), nullptr);
+  recorder->BindUnanswered();
+  Introduce(options, /*has_place=*/false, recorder.get());
+  recorder->Close();
+  turned_away_.push_back(name);
 }
 
 int ProducerLoop::Poll(pollfd* fds,
@@ -387,12 +441,6 @@ int ProducerLoop::Poll(pollfd* fds,
   sigset_t none;
   sigemptyset(&none);
   return ppoll(fds, num_fds, timeout_ms < 0 ? nullptr : &timeout, &none);
-}
-
-void ProducerLoop::OnOutOfMemory() {
-  is_out_of_memory_ = true;
-  Lock lock(ClientLock());
-  producer_->status.SetOff(OffReason::kOutOfMemory);
 }
 
 }  // namespace internal

@@ -23,16 +23,11 @@ namespace protozero {
 PROTOZERO_ABI_BEGIN
 namespace internal {
 
-// The state that the threads that call a Producer share with the producer's own
-// thread. Guarded by ClientLock(), except for the first two members
-// and |interrupted|.
-struct ProducerShared {
-  ProducerShared(Producer::Options the_options, ScopedFd connected)
-      : options(std::move(the_options)),
-        connected_socket(std::move(connected)) {}
-
-  // Returns the reason why the producer does not trace, even at a moment when
-  // |status| does not know it yet.
+// The state of the connection to one service. Guarded by ClientLock(), except
+// for |interrupted|.
+struct ServicePlace {
+  // Returns the reason why the program does not trace for that service, even at
+  // a moment when |status| does not know it yet.
   Producer::OffReason off_reason() const {
     using OffReason = Producer::OffReason;
     const OffReason reason = status.off_reason();
@@ -42,27 +37,78 @@ struct ProducerShared {
       return OffReason::kConnectionLost;
     return connection->lacks_writer() ? OffReason::kOutOfMemory : reason;
   }
+  bool is_connected() const {
+    return status.state() == Producer::State::kConnected;
+  }
 
-  const Producer::Options options;
-  // If valid, the only connection of this producer. The producer's thread takes
-  // it, and owns it then.
-  ScopedFd connected_socket;
   // The service's address, or the ones at which the producer looks for it, for
   // people. Empty before the first attempt, if the program has given none.
   std::string socket;
-
-  std::vector<std::shared_ptr<DataSource>> sources;
   // The connection; null unless the producer is connected.
   std::shared_ptr<ProducerIpcClient> connection;
   // The connection to a service that is gone, if its flight recorder goes on.
   std::shared_ptr<ProducerIpcClient> survivor;
   ProducerStatus status;
+  // True while there is a connection, and the service has not answered yet.
+  bool is_introducing = false;
   // The last request that the service has answered and Sync() may wait for.
   uint64_t synced_request = 0;
-  // The number of attempts to connect that have failed, and true if the next
-  // one is to be made without a pause.
-  uint32_t failed_attempts = 0;
-  bool is_in_a_hurry = false;
+  // The data sources that were recording, once for each session, when the
+  // program took the connection's socket away. Only for the producer's thread.
+  std::vector<std::shared_ptr<DataSource>> interrupted;
+
+  // The next place of the producer.
+  ServicePlace* next = nullptr;
+};
+
+// The state that the threads that call a Producer share with the producer's own
+// thread. Guarded by ClientLock(), except for the first two members.
+struct ProducerShared {
+  ProducerShared(Producer::Options the_options, ScopedFd connected)
+      : options(std::move(the_options)),
+        connected_socket(std::move(connected)) {}
+
+  // Returns the state of all places together.
+  Producer::State state() const {
+    for (const ServicePlace* it = &main_place; it != nullptr; it = it->next) {
+      if (it->is_connected())
+        return Producer::State::kConnected;
+    }
+    return main_place.status.state();
+  }
+  // Returns the place that says why the producer is off; null if it is not. A
+  // service that is not there matters only if no other one is.
+  const ServicePlace* FindTrouble() const {
+    using OffReason = Producer::OffReason;
+    const bool is_connected = state() == Producer::State::kConnected;
+    for (const ServicePlace* it = &main_place; it != nullptr; it = it->next) {
+      const OffReason reason = it->off_reason();
+      if (reason == OffReason::kNone ||
+          (is_connected && (reason == OffReason::kConnecting ||
+                            reason == OffReason::kNoService ||
+                            reason == OffReason::kConnectionLost))) {
+        continue;
+      }
+      return it;
+    }
+    return nullptr;
+  }
+
+  const Producer::Options options;
+  // If valid, the only connection of this producer. The producer's thread takes
+  // it, and owns it then.
+  ScopedFd connected_socket;
+
+  std::vector<std::shared_ptr<DataSource>> sources;
+  // The place of the service that the producer looks for, and the head of the
+  // list of places; the others are those of recorders with names.
+  ServicePlace main_place;
+  // The number of times that state() has become kConnected.
+  uint32_t num_connections = 0;
+  // The number of times that a caller has asked the thread to look for services
+  // at once, and the number at its last look.
+  uint32_t looks_wanted = 0;
+  uint32_t looks_done = 0;
   // True if the thread is to end, and if it does nothing more.
   bool is_stopping = false;
   bool has_ended = false;
@@ -75,9 +121,6 @@ struct ProducerShared {
   // True in a child process. Nothing of this may be destroyed, because other
   // threads of the parent may have been using it.
   bool is_abandoned = false;
-  // The data sources that were recording, once for each session, when the
-  // program took the connection's socket away. Only for the producer's thread.
-  std::vector<std::shared_ptr<DataSource>> interrupted;
   // An object that interrupts the thread's poll(). Closed until there is a
   // descriptor for it.
   WakeupFd wakeup;

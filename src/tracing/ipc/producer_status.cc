@@ -67,7 +67,6 @@ void ProducerStatus::SetConnectFailed(int error) {
 
 void ProducerStatus::SetConnected() {
   state_ = State::kConnected;
-  ++num_connections_;
   // If memory was lacking in the connection before, that stays the reason until
   // there is some.
   if (!lacks_shared_memory_)

@@ -19,8 +19,8 @@ namespace internal {
 // A text so short that a std::string of it does not allocate.
 inline constexpr char kOutOfMemory[] = "out of memory";
 
-// The public status of a Producer: its state, and the reason why it is off.
-// Guarded by ClientLock().
+// The public status of one connection of a Producer: its state, and the reason
+// why it is off. Guarded by ClientLock().
 class ProducerStatus {
  public:
   using State = Producer::State;
@@ -33,7 +33,6 @@ class ProducerStatus {
                ? OffReason::kTooManySessions
                : off_reason_;
   }
-  uint32_t num_connections() const { return num_connections_; }
   // Returns whether, in this connection, a session wanted something and there
   // was no shared memory.
   bool lacks_shared_memory() const { return lacks_shared_memory_; }
@@ -56,7 +55,6 @@ class ProducerStatus {
 
  private:
   State state_ = State::kConnecting;
-  uint32_t num_connections_ = 0;
   bool lacks_shared_memory_ = false;
   uint32_t refused_sessions_ = 0;
   OffReason off_reason_ = OffReason::kConnecting;

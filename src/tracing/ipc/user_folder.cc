@@ -12,6 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <memory>
+
 #include "protozero/internal/macros.h"
 
 namespace protozero {
@@ -32,11 +34,6 @@ std::string BaseFolder() {
     return variable;
   const std::string usual = "/run/user/" + std::to_string(geteuid());
   return access(usual.c_str(), X_OK) == 0 ? usual : "/tmp";
-}
-
-bool EndsWith(std::string_view text, std::string_view end) {
-  return text.size() >= end.size() &&
-         text.substr(text.size() - end.size()) == end;
 }
 
 }  // namespace
@@ -66,16 +63,36 @@ std::string ListerSocket(const std::string& folder, pid_t pid) {
   return folder + "/" + std::to_string(pid) + std::string(kListerSuffix);
 }
 
+std::string SessionSocket(const std::string& folder, std::string_view name) {
+  std::string path = folder + "/";
+  path += name;
+  path += kSessionSuffix;
+  return path;
+}
+
 std::vector<std::string> ProducerSockets(std::string* folder) {
   folder->clear();
   const std::string usual = DefaultProducerSocket();
-  if (IsProducerSocketInEnvironment())
-    return {usual};
+  const bool is_told = IsProducerSocketInEnvironment();
   std::string error;
-  *folder = UserFolder(&error);
-  if (folder->empty())
+  if (!is_told || IsStartedByRecorder())
+    *folder = UserFolder(&error);
+  if (is_told || folder->empty())
     return {usual};
   return {RecorderSocket(*folder), usual};
+}
+
+bool HasSuffix(std::string_view text, std::string_view end) {
+  return text.size() >= end.size() &&
+         text.substr(text.size() - end.size()) == end;
+}
+
+void ForEachFile(const std::string& folder, const OnFile& on_file) {
+  // |on_file| may throw.
+  const std::unique_ptr<DIR, int (*)(DIR*)> entries(opendir(folder.c_str()),
+                                                    &closedir);
+  while (const dirent* entry = entries ? readdir(entries.get()) : nullptr)
+    on_file(entry->d_name);
 }
 
 FolderWatch::~FolderWatch() {
@@ -89,8 +106,7 @@ bool FolderWatch::IsOwn() const {
          !inotify_.is_lost();
 }
 
-void FolderWatch::Watch(const std::string& folder,
-                        const std::function<void(const char*)>& on_lister) {
+bool FolderWatch::Watch(const std::string& folder) {
   const bool is_first = !IsOwn();
   if (is_first) {
     inotify_.Release();
@@ -101,28 +117,17 @@ void FolderWatch::Watch(const std::string& folder,
     }
   }
   if (!inotify_.is_valid())
-    return;
+    return false;
   // The kernel knows by the inode that it watches the folder already.
   if (inotify_add_watch(inotify_.get(), folder.c_str(),
                         IN_CREATE | IN_MOVED_TO | IN_ONLYDIR) < 0) {
     inotify_.Reset();
   }
-  if (!is_first || !inotify_.is_valid() || !on_lister)
-    return;
-  DIR* const entries = opendir(folder.c_str());
-  while (const dirent* entry =
-             entries != nullptr ? readdir(entries) : nullptr) {
-    if (EndsWith(entry->d_name, kListerSuffix))
-      on_lister(entry->d_name);
-  }
-  if (entries != nullptr)
-    closedir(entries);
+  return is_first && inotify_.is_valid();
 }
 
-bool FolderWatch::HasAppeared(
-    std::string_view name,
-    const std::function<void(const char*)>& on_lister) {
-  bool has_appeared = false;
+bool FolderWatch::TakeFiles(const OnFile& on_file) {
+  bool has_all = true;
   alignas(inotify_event) char events[4096];
   ssize_t size;
   while (IsOwn() &&
@@ -130,17 +135,14 @@ bool FolderWatch::HasAppeared(
     for (ssize_t at = 0; at < size;) {
       inotify_event event;
       memcpy(&event, events + at, sizeof(event));
-      // The name is padded with zeros. If events were lost, any may have been
-      // among them.
-      const char* const its_name = events + at + sizeof(event);
-      has_appeared |= (event.mask & IN_Q_OVERFLOW) != 0 ||
-                      (event.len != 0 && name == its_name);
-      if (event.len != 0 && on_lister && EndsWith(its_name, kListerSuffix))
-        on_lister(its_name);
+      has_all &= (event.mask & (IN_Q_OVERFLOW | IN_IGNORED)) == 0;
+      // The name is padded with zeros.
+      if (event.len != 0)
+        on_file(events + at + sizeof(event));
       at += static_cast<ssize_t>(sizeof(event) + event.len);
     }
   }
-  return has_appeared;
+  return has_all;
 }
 
 PROTOZERO_ABI_END

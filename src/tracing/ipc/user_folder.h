@@ -24,6 +24,10 @@ PROTOZERO_ABI_BEGIN
 //   /run/user/UID/pztrace-UID      or else, if there is such a folder
 //   /tmp/pztrace-UID               or else
 //     producers                    the socket of a recorder for all programs
+//     NAME.session                 the same, of one with a name. A program
+//                                  connects to all of these
+//     NAME.command                 the socket of a recorder with a name for the
+//                                  programs of a command
 //     PID.producers, PID.stats     the sockets of `pztrace record`, or links to
 //                                  their addresses
 //     PID.lister                   the socket of a `pztrace list`
@@ -42,11 +46,25 @@ std::string RecorderSocket(const std::string& folder);
 inline constexpr std::string_view kListerSuffix = ".lister";
 std::string ListerSocket(const std::string& folder, pid_t pid);
 
+// Returns the address at which a recorder of that name waits for all programs
+// of the user.
+inline constexpr std::string_view kSessionSuffix = ".session";
+std::string SessionSocket(const std::string& folder, std::string_view name);
+
 // Returns the addresses at which a producer that was told none looks for a
 // service, in this order: the one in the environment, or else the recorder's
-// and the one of Perfetto's service. |folder| becomes the UserFolder() of the
-// recorder, or empty.
+// and the one of Perfetto's service. |folder| becomes the UserFolder() in which
+// it looks for recorders with names, too, or empty. An address in the
+// environment takes the place of these, unless it is the one of a recorder that
+// has started this program: others go on recording what it starts.
 std::vector<std::string> ProducerSockets(std::string* folder);
+
+// Calls |on_file| with the name of each file in |folder|.
+using OnFile = std::function<void(const char* name)>;
+void ForEachFile(const std::string& folder, const OnFile& on_file);
+
+// Returns whether a file's name has one of the suffixes above.
+bool HasSuffix(std::string_view text, std::string_view end);
 
 // Notices files that appear in a folder, by inotify(7): it costs nothing while
 // none does. If the system has no watch left, fd() is -1.
@@ -58,17 +76,16 @@ class FolderWatch {
   FolderWatch& operator=(const FolderWatch&) = delete;
 
   // Watches |folder|, if that is not watched yet. To be called again when the
-  // folder may have been removed and made again. The first time, calls
-  // |on_lister| with the names of those that are there.
-  void Watch(const std::string& folder,
-             const std::function<void(const char*)>& on_lister = nullptr);
+  // folder may have been removed and made again. Returns true the first time:
+  // there may be files already.
+  bool Watch(const std::string& folder);
   // Returns a descriptor that becomes readable when any file appears; -1, too,
   // if the program has closed or replaced it.
   int fd() const { return IsOwn() ? inotify_.get_unchecked() : -1; }
-  // Returns whether a file of that name has appeared since the last call. Calls
-  // |on_lister| with the name of each lister that has.
-  bool HasAppeared(std::string_view name,
-                   const std::function<void(const char*)>& on_lister = nullptr);
+  // Calls |on_file| with the name of each file that has appeared since the last
+  // call. Returns false if more have appeared than the system remembers, or if
+  // the folder is gone.
+  bool TakeFiles(const OnFile& on_file);
 
  private:
   // Returns whether |inotify_| is still this object's.
