@@ -125,6 +125,9 @@ class TracingService {
     // in another time namespace; 0 if not, or if it has not said so. Its events
     // keep the times of its own clock.
     int64_t clock_ahead_ns = 0;
+    // True if the producer serves as many services as it can, and wants to tell
+    // this one. It is not connected then.
+    bool has_no_place = false;
     // The producer's own memory, with pages of |shm_page_size_hint|, if it has
     // been tracing since before it was connected.
     std::unique_ptr<SharedMemory> memory;
@@ -202,6 +205,10 @@ class TracingService {
     virtual void OnProducerWithoutMemory(TracingSessionID,
                                          const ProducerInfo&,
                                          const std::string& /*reason*/) {}
+    // Called for each producer that wants to connect, and that the session
+    // would record, but that has ProducerInfo::has_no_place.
+    virtual void OnProducerWithoutPlace(TracingSessionID, const ProducerInfo&) {
+    }
     // Called when a trigger of TriggerMode::kClone has been activated, and its
     // delay is over, or the session stops. It is time to call CloneSession();
     // when a session has stopped, its copy has all of it.
@@ -257,7 +264,7 @@ class TracingService {
   void SetDataSourceObserver(DataSourceObserver observer);
 
   // Connects a producer. Returns null if there are too many producers, if the
-  // name is too long, or if there is no memory. REQUIRES: |producer| outlives
+  // name is too long, if there is no memory, or if it has no place. REQUIRES: |producer| outlives
   // the connection.
   std::unique_ptr<ProducerConnection> ConnectProducer(RemoteProducer* producer,
                                                       ProducerInfo info);

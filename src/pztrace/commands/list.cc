@@ -87,19 +87,21 @@ void WaitForPrograms(OfferCollector* collector) {
   }
 }
 
-// Adds the offers of the programs that each running `pztrace record` has.
-// Returns false, and has printed why, if one does not tell.
-bool AddOffersToRecorders(const std::string& folder, std::string* text) {
+// Adds the offers of the programs that these recorders have. Returns false, and
+// has printed why, if one does not tell.
+bool AddOffersToRecorders(const std::string& folder,
+                          const std::vector<Recorder>& recorders,
+                          std::string* text) {
   bool ok = true;
-  for (const pid_t pid : FindRecorders(folder)) {
+  for (const Recorder& recorder : recorders) {
+    const std::string name = ShownRecorder(recorder);
     std::string bytes;
     std::string error;
     std::string offers;
-    switch (FetchStats(StatsSocket(folder, pid), &bytes, &error)) {
+    switch (FetchStats(StatsSocket(folder, recorder.pid), &bytes, &error)) {
       case AskResult::kWhole:
         if (ReadOffers(bytes, &offers) && !offers.empty()) {
-          *text +=
-              "recorded now by process " + std::to_string(pid) + ":\n" + offers;
+          *text += "recorded now by " + name + ":\n" + offers;
         }
         break;
       case AskResult::kNoServer:
@@ -107,9 +109,8 @@ bool AddOffersToRecorders(const std::string& folder, std::string* text) {
       case AskResult::kLate:
       case AskResult::kRefused:
         PrintError(kProgram,
-                   "process %d: %s; the programs that it records are "
-                   "not listed",
-                   static_cast<int>(pid), error.c_str());
+                   "%s: %s; the programs that it records are not listed",
+                   name.c_str(), error.c_str());
         ok = false;
         break;
     }
@@ -160,7 +161,7 @@ bool ListRunning(const std::string& folder) {
   WaitForPrograms(&collector);
   unlink(socket.c_str());
   std::string text = collector.offers.Text();
-  const bool ok = AddOffersToRecorders(folder, &text);
+  const bool ok = AddOffersToRecorders(folder, FindRecorders(folder), &text);
   if (text.empty() && ok) {
     PrintError(kProgram,
                "no program in %s waits for a recorder, or is recorded",
@@ -170,10 +171,24 @@ bool ListRunning(const std::string& folder) {
   return ok;
 }
 
+// Prints the programs of a recording.
+bool ListRecorded(const RecorderChoice& choice) {
+  std::string folder;
+  std::string text;
+  const std::vector<Recorder> recorders = FindChosen(choice, &folder);
+  if (recorders.empty() || !AddOffersToRecorders(folder, recorders, &text))
+    return false;
+  if (text.empty())
+    PrintError(kProgram, "the recording has no program");
+  fputs(text.c_str(), stdout);
+  return true;
+}
+
 }  // namespace
 
 int ListMain(int argc, char** argv) {
   std::string socket;
+  RecorderChoice choice;
   std::vector<std::string> command_line;
   const program::Command command = {
       "pztrace list",
@@ -183,7 +198,9 @@ sources that they offer, and the categories of their events, with tags and
 descriptions. They go on as before, and a recorder may begin meanwhile. With a
 command, prints those that the command starts.
 )",
-      {{"--socket PATH",
+      {{"--session NAME", "only what the recording of this name records",
+        &choice.sessions},
+       {"--socket PATH",
         "where the command's programs connect; @NAME is an abstract socket "
         "(default: one for the command alone)",
         &socket}},
@@ -197,6 +214,15 @@ command failed, if the socket cannot be used, or if a recorder does not answer.
     return WrongUsage(command,
                       "--socket is for the programs of a command; those that "
                       "are recorded elsewhere are listed without it");
+  }
+  if (!choice.sessions.empty()) {
+    std::string problem = choice.Problem();
+    if (problem.empty() && !command_line.empty())
+      problem = "--session is for programs that run already; give no command";
+    if (!problem.empty())
+      return WrongUsage(command, problem);
+    const bool ok = ListRecorded(choice);
+    return program::FlushStandardOutput(kProgram) && ok ? kSuccess : kFailure;
   }
   std::string error;
   const std::string folder = RecorderFolder(&error);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "src/program/text.h"
+#include "src/pztrace/record/runtime_folder.h"
 #include "src/pztrace/trace_file/quantities.h"
 #include "src/tracing/local/flight_folder.h"
 
@@ -122,6 +123,11 @@ std::vector<program::Option> TextOptions(RecordArguments* arguments) {
        "the same, but equal texts have the same hash in their place; "
        "repeatable",
        &arguments->record.strings.hashed},
+      {"--session NAME",
+       "the name of this recording, for `pztrace stat`, `list`, `snapshot` and "
+       "`trigger`; those of other names, and the one without, record the same "
+       "programs at the same time",
+       &arguments->sessions},
       {"--socket PATH",
        "where producers connect; @NAME is an abstract socket (default: where "
        "all programs of this user look, or one for the command alone)",
@@ -221,7 +227,9 @@ std::string ProblemOfOptions(const RecordArguments& arguments) {
     return "--config replaces --ring; give one";
   if (!arguments.compress.empty() && FindCodec(arguments.compress) == nullptr)
     return "--compress takes deflate or zstd";
-  return "";
+  if (!arguments.sessions.empty() && !record.socket.empty())
+    return "--session is a name in the user's folder; give no --socket";
+  return ProblemOfSession(arguments.sessions);
 }
 
 // Parses the duration and the sizes of the buffer. Returns the problem.
@@ -310,6 +318,8 @@ a message says that no program had the data source.
 std::string ParseLimits(RecordArguments* arguments, RecordLimits* limits) {
   RecordOptions& record = arguments->record;
   std::string problem = ProblemOfOptions(*arguments);
+  if (problem.empty() && !arguments->sessions.empty())
+    record.session = arguments->sessions[0];
   if (problem.empty())
     problem = ParseSizes(*arguments, limits);
   if (problem.empty())

@@ -34,6 +34,7 @@ struct RecordArguments {
   std::vector<std::string> data_sources;
   std::vector<std::string> pids;
   std::vector<std::string> names;
+  std::vector<std::string> sessions;
 };
 
 // Returns the command. It parses into |arguments|, which has to outlive it.

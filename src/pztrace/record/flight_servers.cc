@@ -78,8 +78,12 @@ FlightServers::FlightServers(RecordingSession* session,
 
 bool FlightServers::Start(const std::string& folder, std::string* error) {
   snapshot_server_.SetFlightFolder(flights_->path());
-  return stats_server_.Start(StatsSocket(folder, getpid()), error) &&
-         snapshot_server_.Start(SnapshotSocket(folder, getpid()), "", error);
+  if (!stats_server_.Start(StatsSocket(folder, getpid()), error) ||
+      !snapshot_server_.Start(SnapshotSocket(folder, getpid()), "", error)) {
+    return false;
+  }
+  published_.Publish(folder, session_->socket());
+  return true;
 }
 
 RecordingStats FlightServers::Stats() const {

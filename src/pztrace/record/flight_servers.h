@@ -8,6 +8,7 @@
 #include <string>
 
 #include "src/pztrace/record/recording_session.h"
+#include "src/pztrace/record/runtime_folder.h"
 #include "src/pztrace/record/session_stats.h"
 #include "src/pztrace/record/snapshot.h"
 #include "src/pztrace/record/socket_server.h"
@@ -41,6 +42,7 @@ class FlightServers {
   RecordingSession* const session_;
   const protozero::FlightFolder* const flights_;
   const uint64_t start_ms_;
+  PublishedAddress published_;
   // The last members: their threads read the others.
   SocketServer stats_server_;
   SnapshotServer snapshot_server_;

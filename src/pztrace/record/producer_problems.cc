@@ -31,6 +31,9 @@ constexpr size_t kMaxCategories = 64;
 // The limit of programs that a line is printed for, as any can say that.
 constexpr size_t kMaxOtherClocks = 16;
 
+// The same, for programs that have no place for this recorder.
+constexpr uint32_t kMaxWithoutPlace = 16;
+
 using Names = std::vector<std::string>;
 
 bool Contains(const Names& names, const std::string& name) {
@@ -214,6 +217,11 @@ bool ProducerProblems::Report(const TraceConfig& config,
                stats.producers_without_memory, stats.producers_seen);
     is_complete = false;
   }
+  if (num_without_place_ != 0) {
+    PrintError(kProgram, "%s had no place for this recording, or not at first",
+               CountOf(num_without_place_, "program").c_str());
+    is_complete = false;
+  }
   // Otherwise a producer that could not connect may have the data source.
   if (is_complete)
     PrintUnmetWishes(config, stats);
@@ -236,6 +244,22 @@ bool ProducerProblems::ReportLackOfMemory(const TraceStats& stats) const {
     is_short = true;
   }
   return is_short;
+}
+
+void ProducerProblems::OnProducerWithoutPlace(
+    protozero::TracingSessionID,
+    const protozero::TracingService::ProducerInfo& info) {
+  ++num_without_place_;
+  // Any program can say that.
+  if (num_without_place_ > kMaxWithoutPlace)
+    return;
+  PrintError(kProgram,
+             "%s is not recorded: as many recorders as it has places for "
+             "record it already%s",
+             ShownProcess(info.name, info.pid).c_str(),
+             num_without_place_ == kMaxWithoutPlace
+                 ? "; further programs are counted"
+                 : "");
 }
 
 void ProducerProblems::OnProducerWithoutMemory(

@@ -51,6 +51,9 @@ class ProducerProblems : public protozero::TracingService::Consumer {
   void OnProducerWithoutMemory(protozero::TracingSessionID,
                                const protozero::TracingService::ProducerInfo&,
                                const std::string& reason) override;
+  void OnProducerWithoutPlace(
+      protozero::TracingSessionID,
+      const protozero::TracingService::ProducerInfo&) override;
 
  private:
   void CheckClock(const protozero::TracingService::ProducerInfo& producer);
@@ -62,6 +65,8 @@ class ProducerProblems : public protozero::TracingService::Consumer {
   bool knows_lack_of_memory_ = false;
   bool knows_lack_of_host_memory_ = false;
   bool ended_early_ = false;
+  // The number of times that a program had no place for this recorder.
+  uint32_t num_without_place_ = 0;
   std::set<std::string> categories_;
   // The programs with another clock, by process and name.
   std::set<std::pair<int32_t, std::string>> other_clocks_;

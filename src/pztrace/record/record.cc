@@ -73,6 +73,8 @@ std::string SocketFor(const RecordOptions& options,
                       std::string* error) {
   if (!options.socket.empty())
     return AbsolutePath(options.socket, error);
+  if (!options.session.empty())
+    return SessionAddress(folder, options.session, !options.command.empty());
   // A command's programs are recorded alone.
   return options.command.empty() ? protozero::RecorderSocket(folder)
                                  : ProducerSocket(folder, getpid());
@@ -80,9 +82,31 @@ std::string SocketFor(const RecordOptions& options,
 
 // Returns what helps if there can be no socket for producers.
 const char* RemedyFor(const RecordOptions& options) {
-  return options.socket.empty()
+  return !options.session.empty()
+             ? "; set XDG_RUNTIME_DIR to another folder, or give another "
+               "--session"
+         : options.socket.empty()
              ? "; set XDG_RUNTIME_DIR to another folder, or give --socket"
              : "";
+}
+
+// Lets producers connect, and begins to record. Returns false, and has printed
+// why, if that is not possible.
+bool Start(const RecordOptions& options,
+           const std::string& folder,
+           RecordingSession* session) {
+  if (!session->Start(options.config, RemedyFor(options)))
+    return false;
+  const bool has_command = !options.command.empty();
+  if (options.session.empty() ||
+      IsOnlySession(folder, options.session, has_command)) {
+    return true;
+  }
+  PrintError(kProgram,
+             "another recording has the name %s (`pztrace stat` shows it): "
+             "end it, or give another --session or --socket",
+             options.session.c_str());
+  return false;
 }
 
 // Tells the user of a problem with the user's folder. Returns whether the
@@ -221,7 +245,7 @@ bool RecordToFile(const RecordOptions& options,
   // A file that takes no more is an error to report, not a reason to die.
   const IgnoredSignals ignored;
   RecordingSession session(socket);
-  if (!session.Start(options.config, RemedyFor(options)))
+  if (!Start(options, folder, &session))
     return false;
   RecordingSink sink(&session, options.config.write_period_ms, options.rotation,
                      options.compression);
@@ -260,7 +284,7 @@ bool RecordFlights(const RecordOptions& options,
   const IgnoredSignals ignored;
   protozero::FlightFolder flights;
   RecordingSession session(socket, &flights);
-  if (!session.Start(options.config, RemedyFor(options)))
+  if (!Start(options, folder, &session))
     return false;
   // The folder of another recorder stays if that is running.
   std::string error;
@@ -312,6 +336,9 @@ bool Record(const RecordOptions& options) {
   const std::string folder = RecorderFolder(&error);
   if (folder.empty() && !CanBeHidden(options, error))
     return false;
+  // Programs need not try what killed recorders have left.
+  if (!options.session.empty())
+    FindRecorders(folder);
   const std::string socket = SocketFor(options, folder, &error);
   if (socket.empty()) {
     PrintError(kProgram, "%s", error.c_str());

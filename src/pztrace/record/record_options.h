@@ -39,6 +39,8 @@ struct RecordOptions {
   std::string categories;
   // The socket that producers connect to. Empty for one in RuntimeFolder().
   std::string socket;
+  // The name of the recording among those of the user; empty for none.
+  std::string session;
   // The rules that write a file of what they name; may be none. REQUIRES:
   // |config| has their trigger, if there are any.
   WatchedRules watched;

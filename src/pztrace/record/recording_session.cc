@@ -36,7 +36,7 @@ bool RecordingSession::Start(protozero::TraceConfig config,
     PrintError(kProgram, "%s%s", error.c_str(),
                errno == EADDRINUSE
                    ? "; another recording has it (`pztrace stat` shows it): "
-                     "end it, or give --socket"
+                     "end it, or give another --session or --socket"
                    : remedy);
     return false;
   }

@@ -78,6 +78,11 @@ class RecordingSession : private protozero::TracingService::Consumer {
       const std::string& reason) override {
     problems_.OnProducerWithoutMemory(id, producer, reason);
   }
+  void OnProducerWithoutPlace(
+      protozero::TracingSessionID id,
+      const protozero::TracingService::ProducerInfo& producer) override {
+    problems_.OnProducerWithoutPlace(id, producer);
+  }
   void OnCloneTrigger(protozero::TracingSessionID,
                       const std::string&) override {
     is_triggered_ = true;

@@ -34,11 +34,6 @@ RecordingSink::RecordingSink(RecordingSession* session,
       }),
       snapshot_server_(session) {}
 
-RecordingSink::~RecordingSink() {
-  if (!published_.empty())
-    unlink(published_.c_str());
-}
-
 void RecordingSink::FilterStrings(const StringFilter::Patterns& patterns) {
   filter_.emplace(patterns);
   output_.SetFilter(&*filter_);
@@ -64,7 +59,7 @@ bool RecordingSink::Serve(const std::string& folder, std::string* error) {
                               error)) {
     return false;
   }
-  published_ = PublishAddress(folder, session_->socket());
+  published_.Publish(folder, session_->socket());
   return true;
 }
 

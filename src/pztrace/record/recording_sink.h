@@ -12,6 +12,7 @@
 #include "src/pztrace/record/loss_warning.h"
 #include "src/pztrace/record/recording_session.h"
 #include "src/pztrace/record/rule_watcher.h"
+#include "src/pztrace/record/runtime_folder.h"
 #include "src/pztrace/record/session_stats.h"
 #include "src/pztrace/record/snapshot.h"
 #include "src/pztrace/record/socket_server.h"
@@ -35,8 +36,6 @@ class RecordingSink {
                 uint32_t period_ms,
                 const Rotation& rotation,
                 const Compression& compression);
-  ~RecordingSink();
-
   RecordingSink(const RecordingSink&) = delete;
   RecordingSink& operator=(const RecordingSink&) = delete;
 
@@ -92,8 +91,7 @@ class RecordingSink {
   std::optional<RuleWatcher> watcher_;
   uint64_t start_ms_ = 0;
   LossWarning loss_warning_;
-  // The path of PublishAddress().
-  std::string published_;
+  PublishedAddress published_;
   // The last members: their threads read the others.
   SocketServer stats_server_;
   SnapshotServer snapshot_server_;

@@ -163,26 +163,4 @@ AskResult FetchStats(const std::string& socket,
   return result;
 }
 
-pid_t FindRecorder(pid_t wanted, std::string* folder) {
-  std::string error;
-  *folder = RecorderFolder(&error);
-  if (folder->empty()) {
-    program::PrintError(kProgram, "%s", error.c_str());
-    return 0;
-  }
-  if (wanted != 0)
-    return wanted;
-  const std::vector<pid_t> pids = FindRecorders(*folder);
-  if (pids.size() == 1)
-    return pids[0];
-  if (pids.empty()) {
-    program::PrintError(kProgram, "no pztrace record is running");
-  } else {
-    program::PrintError(kProgram,
-                        "several recordings are running: --pid %d, --pid %d",
-                        static_cast<int>(pids[0]), static_cast<int>(pids[1]));
-  }
-  return 0;
-}
-
 }  // namespace pztrace

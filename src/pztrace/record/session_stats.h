@@ -48,11 +48,6 @@ AskResult FetchStats(const std::string& socket,
                      std::string* bytes,
                      std::string* error);
 
-// Finds the folder of recordings' sockets, and the recording of the process
-// |wanted|, or the only one if that is 0. Returns 0, and has printed why, if
-// there is no such folder, no recording, or if there are several.
-pid_t FindRecorder(pid_t wanted, std::string* folder);
-
 }  // namespace pztrace
 
 #endif  // SRC_PZTRACE_RECORD_SESSION_STATS_H_

@@ -16,7 +16,7 @@ namespace {
 using protozero::TracingService;
 using protozero::TracingSessionID;
 
-enum class PartKind : uint32_t { kTrace = 1, kSummary = 2, kError = 3 };
+enum class PartKind : uint32_t { kTrace = 1, kSummary = 2, kError = 3, kKeepsNone = 4 };
 
 struct PartHeader {
   PartKind kind;
@@ -62,7 +62,8 @@ void SnapshotServer::Answer(SocketServer::Client* client) {
   if (copy != 0)
     SendCopy(copy, client);
   else
-    SendPart(PartKind::kError, error.data(), error.size(), client);
+    SendPart(file_.empty() ? PartKind::kError : PartKind::kKeepsNone,
+             error.data(), error.size(), client);
   session_->service()->CloseSession(copy);
 }
 
@@ -137,13 +138,14 @@ void SnapshotServer::SendFlight(SocketServer::Client* client) {
   SendPart(PartKind::kError, error.data(), error.size(), client);
 }
 
-bool FetchSnapshot(const std::string& socket,
-                   const OnAnswer& on_trace,
-                   std::string* summary,
-                   std::string* error) {
+SnapshotResult FetchSnapshot(const std::string& socket,
+                             const OnAnswer& on_trace,
+                             std::string* summary,
+                             std::string* error) {
   std::vector<uint8_t> part;
   std::string reason = "the recording has ended";
   bool is_whole = false;
+  bool keeps_none = false;
   const auto take = [&](const uint8_t* data, size_t size) {
     part.insert(part.end(), data, data + size);
     size_t begin = 0;
@@ -167,6 +169,10 @@ bool FetchSnapshot(const std::string& socket,
           *summary = text;
           is_whole = true;
           break;
+        case PartKind::kKeepsNone:
+          keeps_none = true;
+          reason = text;
+          break;
         case PartKind::kError:
           reason = text;
           break;
@@ -177,12 +183,12 @@ bool FetchSnapshot(const std::string& socket,
   };
   const AskResult result = Ask(socket, kPartTimeoutMs, take, error);
   if (result == AskResult::kWhole && is_whole)
-    return true;
+    return SnapshotResult::kWhole;
   if (result == AskResult::kRefused)
     *error = "the recorder sends something other than a snapshot";
   else if (result == AskResult::kWhole)
     *error = reason;
-  return false;
+  return keeps_none ? SnapshotResult::kKeepsNone : SnapshotResult::kFailed;
 }
 
 }  // namespace pztrace

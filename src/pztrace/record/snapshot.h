@@ -56,13 +56,21 @@ class SnapshotServer {
   SocketServer server_;
 };
 
+// The ends of a request for a snapshot.
+enum class SnapshotResult {
+  kWhole,
+  // The recording writes its packets to a file at once, and keeps none.
+  kKeepsNone,
+  kFailed,
+};
+
 // Gets the snapshot of a SnapshotServer. |on_trace| takes its bytes, whole
-// packets at a time. Returns false, and says why, if it does not come whole, or
-// if |on_trace| has returned false.
-bool FetchSnapshot(const std::string& socket,
-                   const OnAnswer& on_trace,
-                   std::string* summary,
-                   std::string* error);
+// packets at a time. Says why in |error| if it does not come whole, or if
+// |on_trace| has returned false.
+SnapshotResult FetchSnapshot(const std::string& socket,
+                             const OnAnswer& on_trace,
+                             std::string* summary,
+                             std::string* error);
 
 }  // namespace pztrace
 

@@ -278,6 +278,7 @@ bool ProducerIpcService::OnInitializeConnection(uint64_t request_id,
   takes_memory_errors_ = request.takes_memory_errors();
   info.reports_losses = request.reports_losses();
   info.commits_after_silence = request.commits_after_silence();
+  info.has_no_place = request.has_no_place();
   flight_version_ = request.flight_version();
   if (request.has_boottime_less_realtime_ns())
     info.clock_ahead_ns = ClockAheadNs(request.boottime_less_realtime_ns());

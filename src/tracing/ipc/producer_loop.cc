@@ -36,8 +36,8 @@ using Lock = std::unique_lock<std::mutex>;
 using OffReason = Producer::OffReason;
 using State = Producer::State;
 
-// The pause after a poll() without memory.
-constexpr int kNoMemoryPauseMs = 100;
+// The pause after something that is of no use to try again at once.
+constexpr int kShortPauseMs = 100;
 // A socket without a process is refused. So is one whose recorder is about to
 // listen: it gets this many attempts.
 constexpr int kMaxRefusals = 3;
@@ -147,7 +147,7 @@ void ProducerLoop::OnOutOfMemory() {
     if (!link->is_open())
       link->Pause(/*can_wait=*/false);
   }
-  next_look_ = Clock::now() + std::chrono::milliseconds(kNoMemoryPauseMs);
+  next_look_ = Clock::now() + std::chrono::milliseconds(kShortPauseMs);
 }
 
 void ProducerLoop::LookAtFolder(bool sees_listers) {
@@ -191,8 +191,12 @@ void ProducerLoop::OnSession(const std::string& name, bool was_there) {
       link->TryNow();
     return;
   }
-  if (!HasPlace())
-    return TellNoPlace(name);
+  if (!HasPlace()) {
+    // One that is about to listen is told at the next look.
+    if (!TellNoPlace(name) && !was_there)
+      next_look_ = Clock::now() + std::chrono::milliseconds(kShortPauseMs);
+    return;
+  }
   links_.push_back(std::make_unique<ServiceLink>(producer_, name));
   Attempt(links_.back().get());
 }
@@ -351,7 +355,7 @@ void ProducerLoop::Wait() {
       polled[i]->OnOutOfMemory();
       polled[i]->Close();
     }
-    poll(nullptr, 0, Shorter(timeout_ms, kNoMemoryPauseMs));
+    poll(nullptr, 0, Shorter(timeout_ms, kShortPauseMs));
     return;
   }
   for (size_t i = 0; i < num; ++i)
@@ -402,14 +406,14 @@ void ProducerLoop::OfferToLister(const char* name) {
   lister->Close();
 }
 
-void ProducerLoop::TellNoPlace(const std::string& name) {
+bool ProducerLoop::TellNoPlace(const std::string& name) {
   const std::string address = folder_ + "/" + name;
   std::string error;
   ScopedFd socket = ConnectToUnixSocket(address, &error);
   const Producer::Options& options = producer_->options;
   if (!socket.is_valid() || !IsAcceptedService(socket.get(), address,
                                                options.service_owner, &error)) {
-    return;
+    return false;
   }
   const auto recorder =
       std::make_shared<ProducerIpcClient>(std::move(socket), nullptr);
@@ -417,6 +421,7 @@ void ProducerLoop::TellNoPlace(const std::string& name) {
   Introduce(options, /*has_place=*/false, recorder.get());
   recorder->Close();
   turned_away_.push_back(name);
+  return true;
 }
 
 int ProducerLoop::Poll(pollfd* fds,

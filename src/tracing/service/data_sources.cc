@@ -90,6 +90,19 @@ void DataSources::Register(ProducerRecord* producer,
   }
 }
 
+void DataSources::ReportNoPlace(const TracingService::ProducerInfo& producer,
+                                const SessionMap& sessions) {
+  for (const auto& [id, session] : sessions) {
+    const auto& wanted = session.config.data_sources;
+    if (session.consumer != nullptr &&
+        std::any_of(wanted.begin(), wanted.end(), [&](const auto& source) {
+          return Selects(source, producer);
+        })) {
+      session.consumer->OnProducerWithoutPlace(id, producer);
+    }
+  }
+}
+
 void DataSources::Update(ProducerRecord* producer,
                          const DataSourceDescriptor& descriptor) {
   for (auto& source : producer->data_sources.registered) {

@@ -83,6 +83,9 @@ class DataSources {
   }
   // Forgets all of the producer's instances without telling it.
   void EraseAll(ProducerRecord* producer);
+  // Tells the consumers of sessions that would record this producer.
+  static void ReportNoPlace(const TracingService::ProducerInfo& producer,
+                            const SessionMap& sessions);
   // Tells the producers of the session to forget what they have interned.
   void ClearIncrementalState(const Session& session);
 

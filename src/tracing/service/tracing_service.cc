@@ -174,6 +174,10 @@ void TracingService::SetDataSourceObserver(DataSourceObserver observer) {
 std::unique_ptr<TracingService::ProducerConnection>
 TracingService::ConnectProducer(RemoteProducer* producer, ProducerInfo info) {
   std::lock_guard<std::mutex> lock(impl_->mutex);
+  if (info.has_no_place) {
+    service::DataSources::ReportNoPlace(info, *impl_->sessions.all());
+    return nullptr;
+  }
   ProducerRecord* connected = nullptr;
   std::unique_ptr<ProducerConnectionImpl> connection;
   RunsInMemory([&] {
