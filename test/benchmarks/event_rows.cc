@@ -132,15 +132,27 @@ bool WarmUp(size_t memory_size) {
   return internal::t_trace_thread != nullptr;
 }
 
-// Writes |count| events. A large |count| and much memory cost nothing until
-// they are used.
+// Returns the size of the memory for |count| events. Much memory costs nothing
+// until it is used.
+size_t SizeFor(size_t count) {
+  constexpr size_t kMaxSize = 128;
+  return (size_t{1} << 20) + count * kMaxSize;
+}
+
+// Writes |count| events.
 template <typename Kind>
 bool Write(size_t count) {
-  constexpr size_t kMaxSize = 128;
-  if (!WarmUp<Kind>((size_t{1} << 20) + count * kMaxSize))
+  if (!WarmUp<Kind>(SizeFor(count)))
     return false;
   TraceMany<Kind>(count);
   return NumLost() == 0;
+}
+
+// Writes them to two sessions, as a program with two recorders does.
+template <typename Kind>
+bool WriteTwice(size_t count) {
+  StartSession(SizeFor(count));
+  return Write<Kind>(count);
 }
 
 // Writes them to a flight recorder.
@@ -187,6 +199,8 @@ std::vector<EventRow> AllEventRows() {
       {"Event_SliceInts", &Write<SliceInts>},
       {"Event_FlightInstant", &WriteFlight<Instant>},
       {"Event_FlightSlice", &WriteFlight<Slice>},
+      {"Event_TwiceInstant", &WriteTwice<Instant>},
+      {"Event_TwiceSlice", &WriteTwice<Slice>},
       {"Event_DroppedInstant", &Drop<Instant>},
       {"Event_DroppedSlice", &Drop<Slice>},
       {"Task_Empty", &DoNothing},

@@ -57,7 +57,7 @@ PROTOZERO_ABI_BEGIN
 
 class LocalTrace;
 
-// The connection to the service. A thread of its own keeps it up for as long as
+// The connections to services. A thread of its own keeps them up for as long as
 // the object exists. Any thread, except for the constructor and the destructor.
 class Producer {
  public:
@@ -84,7 +84,9 @@ class Producer {
     // namespace. If empty, PERFETTO_PRODUCER_SOCK_NAME in the environment, or
     // else two places in turn: a recorder of this user (`pztrace record`), and
     // Perfetto's service at /run/perfetto/traced-producer.sock or
-    // /tmp/perfetto-producer.
+    // /tmp/perfetto-producer. In that case, and in programs that a recorder has
+    // started, the producer also connects to up to 15 recorders of this user
+    // that have names (`pztrace record --session`), as they come and go.
     std::string socket;
     // The accepted owners. The producer treats a service of another owner as if
     // there was none.

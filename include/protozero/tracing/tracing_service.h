@@ -264,8 +264,8 @@ class TracingService {
   void SetDataSourceObserver(DataSourceObserver observer);
 
   // Connects a producer. Returns null if there are too many producers, if the
-  // name is too long, if there is no memory, or if it has no place. REQUIRES: |producer| outlives
-  // the connection.
+  // name is too long, if there is no memory, or if it has no place. REQUIRES:
+  // |producer| outlives the connection.
   std::unique_ptr<ProducerConnection> ConnectProducer(RemoteProducer* producer,
                                                       ProducerInfo info);
 

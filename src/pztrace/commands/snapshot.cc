@@ -78,8 +78,8 @@ std::string DefaultPath(const Recorder& recorder, bool are_others) {
   return "snapshot-" + name + TimeForName(now) + ".pftrace";
 }
 
-// Writes a snapshot of each recording that keeps its packets. Returns false, and
-// has printed why, if one failed or there is none.
+// Writes a snapshot of each recording that keeps its packets. Returns false,
+// and has printed why, if one failed or there is none.
 bool WriteSnapshots(const std::vector<Recorder>& recorders,
                     const std::string& folder,
                     const std::string& path) {
@@ -87,10 +87,10 @@ bool WriteSnapshots(const std::vector<Recorder>& recorders,
   size_t num_written = 0;
   const bool are_others = recorders.size() > 1;
   for (const Recorder& recorder : recorders) {
-    const SnapshotResult result = WriteSnapshot(
-        SnapshotSocket(folder, recorder.pid),
-        path.empty() ? DefaultPath(recorder, are_others) : path,
-        are_others ? ShownRecorder(recorder) + ": " : "");
+    const SnapshotResult result =
+        WriteSnapshot(SnapshotSocket(folder, recorder.pid),
+                      path.empty() ? DefaultPath(recorder, are_others) : path,
+                      are_others ? ShownRecorder(recorder) + ": " : "");
     num_written += result == SnapshotResult::kWhole;
     ok = ok && result != SnapshotResult::kFailed;
   }

@@ -65,8 +65,7 @@ std::string RecorderFolder(std::string* error) {
 
 std::string ShownRecorder(const Recorder& recorder) {
   const std::string process = "process " + std::to_string(recorder.pid);
-  return recorder.name.empty() ? process
-                               : recorder.name + " (" + process + ")";
+  return recorder.name.empty() ? process : recorder.name + " (" + process + ")";
 }
 
 std::string ProblemOfSession(const std::vector<std::string>& sessions) {

@@ -14,7 +14,8 @@ namespace pztrace {
 // The sockets of `pztrace record` in the user's folder, where `pztrace stat`,
 // `list` and `snapshot` find them.
 
-// A process that records, and its name, `record --session NAME`; empty for none.
+// A process that records, and its name, `record --session NAME`; empty for
+// none.
 struct Recorder {
   pid_t pid;
   std::string name;
@@ -40,8 +41,8 @@ std::string ProducerSocket(const std::string& folder, pid_t pid);
 std::string StatsSocket(const std::string& folder, pid_t pid);
 std::string SnapshotSocket(const std::string& folder, pid_t pid);
 
-// Returns the address at which the recorder of that name waits for all programs,
-// or for those of its |has_command|.
+// Returns the address at which the recorder of that name waits for all
+// programs, or for those of its |has_command|.
 std::string SessionAddress(const std::string& folder,
                            const std::string& name,
                            bool has_command);

@@ -16,7 +16,12 @@ namespace {
 using protozero::TracingService;
 using protozero::TracingSessionID;
 
-enum class PartKind : uint32_t { kTrace = 1, kSummary = 2, kError = 3, kKeepsNone = 4 };
+enum class PartKind : uint32_t {
+  kTrace = 1,
+  kSummary = 2,
+  kError = 3,
+  kKeepsNone = 4
+};
 
 struct PartHeader {
   PartKind kind;

@@ -95,8 +95,8 @@ bool CommandHandler::OnFrame(ConstBytes payload) {
 }
 
 void CommandHandler::OnBound() {
-  initialize_request_ = Introduce(producer_->options, /*has_place=*/true,
-                                  connection_.get());
+  initialize_request_ =
+      Introduce(producer_->options, /*has_place=*/true, connection_.get());
 }
 
 bool CommandHandler::OnReply(uint64_t request_id, ConstBytes reply) {

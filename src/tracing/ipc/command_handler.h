@@ -24,8 +24,8 @@ namespace protozero {
 PROTOZERO_ABI_BEGIN
 namespace internal {
 
-// Tells the service who the producer is, and whether it |has_place| for one more
-// service. Returns the number of the request. May throw std::bad_alloc.
+// Tells the service who the producer is, and whether it |has_place| for one
+// more service. Returns the number of the request. May throw std::bad_alloc.
 uint64_t Introduce(const Producer::Options& options,
                    bool has_place,
                    ProducerIpcClient* connection);

@@ -117,8 +117,8 @@ class Producer::Impl : public internal::ProducerShared {
         use(it);
     }
   }
-  // Does Sync(), for |only_place| if that is not null. Takes the lock, and gives
-  // it back while it waits.
+  // Does Sync(), for |only_place| if that is not null. Takes the lock, and
+  // gives it back while it waits.
   bool Sync(Lock* lock, uint32_t timeout_ms, ServicePlace* only_place);
   // Waits, if a recorder has started this program, until it records what has
   // been registered. The recorder's service may be stopped, or gone.
@@ -135,11 +135,10 @@ class Producer::Impl : public internal::ProducerShared {
   bool FinishSync(const Request& request);
   // Returns null if there is no such connection any more.
   ServicePlace* FindPlace(const ProducerIpcClient& connection);
-  // Waits until the thread has looked for services, and those that are there
-  // have answered.
-  void WaitForConnections(Lock* lock,
-                          SteadyClock::time_point deadline,
-                          ServicePlace* only_place);
+  // Waits until the thread has looked for services.
+  void WaitForLook(Lock* lock,
+                   SteadyClock::time_point deadline,
+                   ServicePlace* only_place);
 
   void StartLocked() {
     if (!RunsInMemory([&] { main_place.socket = options.socket; }) ||
@@ -208,9 +207,9 @@ std::string Producer::why_off() const {
     if (impl_ == nullptr)
       return;
     const ServicePlace* const trouble = impl_->FindTrouble();
-    why = trouble == nullptr ? std::string()
-                             : trouble->status.WhyOff(trouble->off_reason(),
-                                                      trouble->socket);
+    why = trouble == nullptr
+              ? std::string()
+              : trouble->status.WhyOff(trouble->off_reason(), trouble->socket);
   });
   return why;
 }
@@ -265,26 +264,20 @@ bool Producer::Sync(uint32_t timeout_ms) {
   return impl_->Sync(&lock, timeout_ms, /*only_place=*/nullptr);
 }
 
-void Producer::Impl::WaitForConnections(Lock* lock,
-                                        SteadyClock::time_point deadline,
-                                        ServicePlace* only_place) {
+void Producer::Impl::WaitForLook(Lock* lock,
+                                 SteadyClock::time_point deadline,
+                                 ServicePlace* only_place) {
   // A producer without an address may have missed a recorder that has come.
-  const bool looks =
-      only_place != nullptr ? !only_place->is_connected()
-                            : state() != State::kConnected ||
-                                  options.socket.empty();
-  uint32_t look = looks_done;
-  if (looks) {
-    look = ++looks_wanted;
-    wakeup.Notify();
-  }
+  const bool is_needed = only_place != nullptr ? !only_place->is_connected()
+                                               : state() != State::kConnected ||
+                                                     options.socket.empty();
+  if (!is_needed)
+    return;
+  const uint32_t look = ++looks_wanted;
+  wakeup.Notify();
   changed.wait_until(*lock, deadline, [&] {
-    bool is_introducing = false;
-    ForEachPlace(only_place, [&](const ServicePlace* place) {
-      is_introducing |= place->is_introducing;
-    });
     return state() == State::kDisconnected ||
-           (static_cast<int32_t>(looks_done - look) >= 0 && !is_introducing);
+           static_cast<int32_t>(looks_done - look) >= 0;
   });
 }
 
@@ -293,29 +286,41 @@ bool Producer::Impl::Sync(Lock* lock,
                           ServicePlace* only_place) {
   const auto deadline =
       SteadyClock::now() + std::chrono::milliseconds(timeout_ms);
-  WaitForConnections(lock, deadline, only_place);
+  WaitForLook(lock, deadline, only_place);
   Request requests[internal::ProducerLoop::kMaxServices];
   size_t num = 0;
-  bool ok = true;
-  ForEachPlace(only_place, [&](ServicePlace* place) {
-    if (place->is_introducing) {
-      ok = false;
-      if (state() == State::kConnected)
-        place->status.SetOff(OffReason::kTimedOut);
-    }
-    if (!place->is_connected())
-      return;
-    const uint64_t id = place->connection->InvokeLocked<Message>(
-        ProducerMethod::kSync, /*drop_reply=*/false, [](Message*) {});
-    requests[num++] = {place->connection, id};
-  });
-  ok = ok && num != 0;
+  const auto is_answered = [&](const Request& request) {
+    const ServicePlace* const place = FindPlace(*request.connection);
+    return place == nullptr || request.id == 0 ||
+           place->synced_request >= request.id;
+  };
+  // Asks each service as soon as it is connected: another one may be stopped.
   changed.wait_until(*lock, deadline, [&] {
-    return std::all_of(requests, requests + num, [&](const Request& request) {
-      const ServicePlace* const place = FindPlace(*request.connection);
-      return place == nullptr || request.id == 0 ||
-             place->synced_request >= request.id;
+    bool is_introducing = false;
+    ForEachPlace(only_place, [&](const ServicePlace* place) {
+      is_introducing |= place->is_introducing;
+      const bool is_asked =
+          std::any_of(requests, requests + num, [&](const Request& request) {
+            return request.connection == place->connection;
+          });
+      if (!place->is_connected() || is_asked ||
+          num == internal::ProducerLoop::kMaxServices) {
+        return;
+      }
+      const uint64_t id = place->connection->InvokeLocked<Message>(
+          ProducerMethod::kSync, /*drop_reply=*/false, [](Message*) {});
+      requests[num++] = {place->connection, id};
     });
+    return !is_introducing &&
+           std::all_of(requests, requests + num, is_answered);
+  });
+  bool ok = num != 0;
+  ForEachPlace(only_place, [&](ServicePlace* place) {
+    if (!place->is_introducing)
+      return;
+    ok = false;
+    if (state() == State::kConnected)
+      place->status.SetOff(OffReason::kTimedOut);
   });
   for (size_t i = 0; i < num; ++i)
     ok = FinishSync(requests[i]) && ok;

@@ -76,8 +76,7 @@ void ProducerLoop::Run() {
       looks_wanted = producer_->looks_wanted;
       is_in_a_hurry = looks_wanted != producer_->looks_done;
     }
-    if (!RunsInMemory(
-            [&] { LookForServices(is_in_a_hurry && !tries_once); }))
+    if (!RunsInMemory([&] { LookForServices(is_in_a_hurry && !tries_once); }))
       OnOutOfMemory();
     if (tries_once && !HasConnection())
       break;
@@ -121,7 +120,8 @@ void ProducerLoop::LookForServices(bool is_in_a_hurry) {
   const auto now = Clock::now();
   const bool looks_at_folder = is_in_a_hurry || next_look_ <= now;
   const bool main_is_due =
-      !main_link()->is_open() && (is_in_a_hurry || main_link()->next_attempt() <= now);
+      !main_link()->is_open() &&
+      (is_in_a_hurry || main_link()->next_attempt() <= now);
   bool begins_to_watch = false;
   if (looks_at_folder || main_is_due) {
     const std::string& address = producer_->options.socket;
@@ -155,8 +155,8 @@ void ProducerLoop::LookAtFolder(bool sees_listers) {
   if (folder_.empty())
     return;
   if (watch_.fd() < 0) {
-    const auto pause = std::chrono::milliseconds(
-        producer_->options.max_reconnect_pause_ms);
+    const auto pause =
+        std::chrono::milliseconds(producer_->options.max_reconnect_pause_ms);
     next_look_ = Clock::now() + pause;
   }
   const std::vector<std::string> told = std::exchange(turned_away_, {});
@@ -204,9 +204,10 @@ void ProducerLoop::OnSession(const std::string& name, bool was_there) {
 bool ProducerLoop::HasPlace() {
   if (links_.size() < kMaxServices)
     return true;
-  const auto it = std::find_if(
-      links_.begin() + 1, links_.end(),
-      [](const auto& link) { return !link->is_open() && link->has_survivor(); });
+  const auto it =
+      std::find_if(links_.begin() + 1, links_.end(), [](const auto& link) {
+        return !link->is_open() && link->has_survivor();
+      });
   if (it == links_.end())
     return false;
   (*it)->StopSurvivor();
@@ -396,8 +397,7 @@ void ProducerLoop::OfferToLister(const char* name) {
   const auto deadline =
       Clock::now() + std::chrono::milliseconds(kGoodbyeTimeoutMs);
   while (lister->has_queued() && Clock::now() < deadline) {
-    pollfd fds[2] = {{lister->socket(), POLLOUT, 0},
-                     {watch_.fd(), POLLIN, 0}};
+    pollfd fds[2] = {{lister->socket(), POLLOUT, 0}, {watch_.fd(), POLLIN, 0}};
     poll(fds, 2, kGoodbyeTimeoutMs);
     if (fds[1].revents != 0)
       break;

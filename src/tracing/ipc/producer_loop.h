@@ -73,8 +73,8 @@ class ProducerLoop {
   // state stays as it is. Gives up if a lister that takes too little keeps it
   // from a recorder.
   void OfferToLister(const char* name);
-  // Tells a recorder that there is no place for it. Returns false if it does not
-  // listen.
+  // Tells a recorder that there is no place for it. Returns false if it does
+  // not listen.
   bool TellNoPlace(const std::string& name);
   // Opens the producer's WakeupFd if it is closed, or if the program has closed
   // or replaced it. Returns its descriptor, or -1 and sets errno. REQUIRES:
