@@ -150,15 +150,47 @@ TEST_F(ProducerSessionsTest, SocketWithoutAProcessIsLeftAlone) {
   EXPECT_EQ(Received(next.StopAndRead(of_next)), (Streams{{1, 2}}));
 }
 
-// Counts the programs that have no place for its session.
-struct CrowdedConsumer : TracingService::Consumer {
+// A service of this thread, which counts the programs that have no place for its
+// session.
+class CrowdedService : private TracingService::Consumer {
+ public:
+  explicit CrowdedService(const std::string& socket)
+      : host_(&service_, OptionsOf(socket)) {
+    std::string error;
+    EXPECT_TRUE(host_.Listen(&error)) << error;
+    TraceConfig config;
+    config.buffers.push_back({1 << 20, BufferFillPolicy::kDiscard});
+    config.data_sources.emplace_back();
+    config.data_sources[0].config.name = kSourceName;
+    EXPECT_NE(service_.StartTracing(config, this, &error), 0u) << error;
+  }
+
+  template <typename Condition>
+  void RunUntil(Condition condition) {
+    const uint64_t end = service_.NowMs() + kTimeoutMs;
+    while (!condition() && service_.NowMs() < end)
+      host_.RunOnce(10);
+    EXPECT_TRUE(condition());
+  }
+  int number() const { return number_; }
+  size_t num_connections() const { return host_.num_connections(); }
+
+ private:
+  static ServiceHost::Options OptionsOf(const std::string& socket) {
+    ServiceHost::Options options;
+    options.socket = socket;
+    return options;
+  }
   void OnProducerWithoutPlace(
       TracingSessionID,
       const TracingService::ProducerInfo& info) override {
     EXPECT_EQ(info.pid, getpid());
-    ++number;
+    ++number_;
   }
-  int number = 0;
+
+  int number_ = 0;
+  TracingService service_;
+  ServiceHost host_;
 };
 
 TEST_F(ProducerSessionsTest, OneWithoutAPlaceIsToldOnceAndGetsTheNext) {
@@ -172,33 +204,33 @@ TEST_F(ProducerSessionsTest, OneWithoutAPlaceIsToldOnceAndGetsTheNext) {
   ASSERT_TRUE(Syncs());
   for (const auto& host : hosts)
     host->WaitForProducers(1);
-  CrowdedConsumer consumer;
-  TracingService service;
-  ServiceHost::Options options;
-  options.socket = Session("late");
-  ServiceHost late(&service, options);
-  std::string error;
-  ASSERT_TRUE(late.Listen(&error)) << error;
-  TraceConfig config;
-  config.buffers.push_back({1 << 20, BufferFillPolicy::kDiscard});
-  config.data_sources.emplace_back();
-  config.data_sources[0].config.name = kSourceName;
-  ASSERT_NE(service.StartTracing(config, &consumer, &error), 0u) << error;
-  const auto run_until = [&](auto condition) {
-    const uint64_t end = service.NowMs() + kTimeoutMs;
-    while (!condition() && service.NowMs() < end)
-      late.RunOnce(10);
-    EXPECT_TRUE(condition());
-  };
-  run_until([&] { return consumer.number == 1; });
+  CrowdedService late(Session("late"));
+  late.RunUntil([&] { return late.number() == 1; });
   // Another look at the folder does not tell it again.
   EXPECT_TRUE(Syncs());
-  run_until([&] { return late.num_connections() == 0; });
-  EXPECT_EQ(consumer.number, 1);
+  late.RunUntil([&] { return late.num_connections() == 0; });
+  EXPECT_EQ(late.number(), 1);
   EXPECT_FALSE(source_->is_enabled());
   hosts.pop_back();
-  run_until([&] { return source_->is_enabled(); });
-  EXPECT_EQ(consumer.number, 1);
+  late.RunUntil([&] { return source_->is_enabled(); });
+  EXPECT_EQ(late.number(), 1);
+}
+
+TEST_F(ProducerSessionsTest, ASessionThatADataSourceRefusesIsTold) {
+  class RefusingSource : public DataSource {
+   public:
+    RefusingSource() : DataSource({kSourceName}) {}
+
+   private:
+    void OnSetup(const DataSourceInstance& instance) override {
+      Refuse(instance);
+    }
+  };
+  CrowdedService service(Session("refused"));
+  producer_.emplace(Producer::Options());
+  producer_->RegisterDataSource(std::make_shared<RefusingSource>());
+  service.RunUntil([&] { return service.number() == 1; });
+  EXPECT_EQ(producer_->off_reason(), OffReason::kTooManySessions);
 }
 
 TEST_F(ProducerSessionsTest, AForkedChildHasNone) {

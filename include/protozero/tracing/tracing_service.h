@@ -156,6 +156,9 @@ class TracingService {
     // Says that what RemoteProducer was asked for is done.
     virtual void NotifyDataSourceStarted(DataSourceInstanceID instance_id) = 0;
     virtual void NotifyDataSourceStopped(DataSourceInstanceID instance_id) = 0;
+    // Says that it was started, but records nothing: the program is in as many
+    // sessions as it can.
+    virtual void NotifyDataSourceRefused(DataSourceInstanceID instance_id) = 0;
 
     // Activates a trigger of all sessions that wait for one of that name.
     virtual void ActivateTrigger(const std::string& name) = 0;
@@ -206,7 +209,8 @@ class TracingService {
                                          const ProducerInfo&,
                                          const std::string& /*reason*/) {}
     // Called for each producer that wants to connect, and that the session
-    // would record, but that has ProducerInfo::has_no_place.
+    // would record, but that has ProducerInfo::has_no_place, and for each data
+    // source that a producer has refused.
     virtual void OnProducerWithoutPlace(TracingSessionID, const ProducerInfo&) {
     }
     // Called when a trigger of TriggerMode::kClone has been activated, and its

@@ -254,8 +254,7 @@ void ProducerProblems::OnProducerWithoutPlace(
   if (num_without_place_ > kMaxWithoutPlace)
     return;
   PrintError(kProgram,
-             "%s is not recorded: as many recorders as it has places for "
-             "record it already%s",
+             "%s is not recorded: it has no place left for another recording%s",
              ShownProcess(info.name, info.pid).c_str(),
              num_without_place_ == kMaxWithoutPlace
                  ? "; further programs are counted"

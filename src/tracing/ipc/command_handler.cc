@@ -237,7 +237,7 @@ void CommandHandler::OnStart(ConstBytes bytes) {
     return;
   if (running.is_refused) {
     connection_->ReportUnknownLoss(running.instance->config().target_buffer);
-    return NotifyStarted(*running.instance);
+    return NotifyStarted(*running.instance, /*is_refused=*/true);
   }
   {
     Lock lock(ClientLock());
@@ -258,14 +258,17 @@ void CommandHandler::OnStart(ConstBytes bytes) {
     connection_->ReportUnknownLoss(running.instance->config().target_buffer);
   }
   DataSourceAccess::OnStart(running.source.get(), *running.instance);
-  NotifyStarted(*running.instance);
+  NotifyStarted(*running.instance, /*is_refused=*/false);
 }
 
-void CommandHandler::NotifyStarted(const DataSourceInstance& instance) {
+void CommandHandler::NotifyStarted(const DataSourceInstance& instance,
+                                   bool is_refused) {
   connection_->Invoke<pb::NotifyDataSourceStartedRequest>(
       ProducerMethod::kNotifyDataSourceStarted, /*drop_reply=*/true,
       [&](pb::NotifyDataSourceStartedRequest* message) {
         message->set_data_source_id(instance.id());
+        if (is_refused)
+          message->set_is_refused(true);
       });
 }
 

@@ -84,7 +84,7 @@ class CommandHandler {
   void OnFlush(ConstBytes command);
   void OnClearIncrementalState(ConstBytes command);
 
-  void NotifyStarted(const DataSourceInstance& instance);
+  void NotifyStarted(const DataSourceInstance& instance, bool is_refused);
 
   // Return an instance, which is null if there is none of that id.
   Running Find(DataSourceInstanceID id) const;

@@ -226,10 +226,14 @@ bool ProducerIpcService::OnMethod(ProducerMethod method,
           static_cast<WriterID>(writer.trace_writer_id()));
       return true;
     }
-    case ProducerMethod::kNotifyDataSourceStarted:
-      producer_->NotifyDataSourceStarted(
-          pb::NotifyDataSourceStartedRequest::Decoder(args).data_source_id());
+    case ProducerMethod::kNotifyDataSourceStarted: {
+      const pb::NotifyDataSourceStartedRequest::Decoder request(args);
+      if (request.is_refused())
+        producer_->NotifyDataSourceRefused(request.data_source_id());
+      else
+        producer_->NotifyDataSourceStarted(request.data_source_id());
       return true;
+    }
     case ProducerMethod::kNotifyDataSourceStopped:
       producer_->NotifyDataSourceStopped(
           pb::NotifyDataSourceStoppedRequest::Decoder(args).data_source_id());

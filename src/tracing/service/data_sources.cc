@@ -103,6 +103,17 @@ void DataSources::ReportNoPlace(const TracingService::ProducerInfo& producer,
   }
 }
 
+void DataSources::ReportRefusal(const ProducerRecord& producer,
+                                DataSourceInstanceID id) {
+  const auto& instances = producer.data_sources.instances;
+  const auto it = instances.find(id);
+  if (it == instances.end())
+    return;
+  const Session& session = *it->second.session;
+  if (session.consumer != nullptr)
+    session.consumer->OnProducerWithoutPlace(session.id, producer.info);
+}
+
 void DataSources::Update(ProducerRecord* producer,
                          const DataSourceDescriptor& descriptor) {
   for (auto& source : producer->data_sources.registered) {

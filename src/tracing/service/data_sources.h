@@ -86,6 +86,9 @@ class DataSources {
   // Tells the consumers of sessions that would record this producer.
   static void ReportNoPlace(const TracingService::ProducerInfo& producer,
                             const SessionMap& sessions);
+  // Tells the consumer of the instance's session that it is not recorded.
+  static void ReportRefusal(const ProducerRecord& producer,
+                            DataSourceInstanceID id);
   // Tells the producers of the session to forget what they have interned.
   void ClearIncrementalState(const Session& session);
 

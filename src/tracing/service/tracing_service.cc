@@ -108,6 +108,12 @@ class TracingService::ProducerConnectionImpl : public ProducerConnection {
     impl_->sessions.UpdateState(
         impl_->data_sources.NotifyStarted(producer_, id));
   }
+  void NotifyDataSourceRefused(DataSourceInstanceID id) override {
+    std::lock_guard<std::mutex> lock(impl_->mutex);
+    service::DataSources::ReportRefusal(*producer_, id);
+    impl_->sessions.UpdateState(
+        impl_->data_sources.NotifyStarted(producer_, id));
+  }
   void NotifyDataSourceStopped(DataSourceInstanceID id) override {
     std::lock_guard<std::mutex> lock(impl_->mutex);
     impl_->sessions.UpdateState(

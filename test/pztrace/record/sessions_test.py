@@ -309,8 +309,8 @@ class SessionsTest(PztraceTest):
     plain = self.start_recorder(None, '--size', '1M')
     self.wait_for(plain, 'crowded .* is connected')
     late = self.start_recorder('late', '--size', '1M')
-    message = (r'^pztrace: crowded \(%d\) is not recorded: as many recorders as it '
-               r'has places for record it already$' % tracer.pid)
+    message = (r'^pztrace: crowded \(%d\) is not recorded: it has no place left for '
+               r'another recording$' % tracer.pid)
     self.wait_for(late, message)
     later = self.start_recorder('later', '--size', '1M')
     self.wait_for(later, message)
