@@ -154,11 +154,6 @@ void ProducerLoop::LookAtFolder(bool sees_listers) {
   next_look_ = Clock::time_point::max();
   if (folder_.empty())
     return;
-  if (watch_.fd() < 0) {
-    const auto pause =
-        std::chrono::milliseconds(producer_->options.max_reconnect_pause_ms);
-    next_look_ = Clock::now() + pause;
-  }
   const std::vector<std::string> told = std::exchange(turned_away_, {});
   ForEachFile(folder_, [&](const char* name) {
     // It is told once.
@@ -319,8 +314,15 @@ int ProducerLoop::TimeLeft() const {
 }
 
 void ProducerLoop::Wait() {
+  const uint32_t pause_ms = producer_->options.max_reconnect_pause_ms;
+  const int watch_fd = watch_.fd();
+  // Without a watch, which the program may have closed.
+  if (watch_fd < 0 && !folder_.empty() && pause_ms != 0 &&
+      next_look_ == Clock::time_point::max()) {
+    next_look_ = Clock::now() + std::chrono::milliseconds(pause_ms);
+  }
   // poll() ignores negative descriptors.
-  pollfd fds[2 + kMaxServices] = {{-1, POLLIN, 0}, {watch_.fd(), POLLIN, 0}};
+  pollfd fds[2 + kMaxServices] = {{-1, POLLIN, 0}, {watch_fd, POLLIN, 0}};
   ServiceLink* polled[kMaxServices];
   size_t num = 0;
   bool watches_threads;
