@@ -150,9 +150,10 @@ struct TaskStep {
   std::string_view text = {};
 };
 
-// The description of a track. A process has |pid|, a thread |is_thread|, |pid|
-// and |tid|, which is 0 in traces that number threads from 0; for other tracks
-// they are 0.
+// The description of a track. A process and a thread have |pid|, and a thread
+// |tid|, which is 0 in traces that number threads from 0; for other tracks they
+// are 0. Several processes of a trace may have one pid: those of containers,
+// and those that had it one after the other.
 struct TrackInfo {
   // The siblings that viewers merge with a track.
   enum class Merging : uint8_t { kByName, kByKey, kNone };
@@ -172,6 +173,22 @@ struct TrackInfo {
   // "sibling_merge_key_int:N", as in Perfetto's trace processor.
   std::string merge_key;
   bool is_thread = false;
+  bool is_process = false;
+  // The numbers of a process, and of a thread and its process, which count from
+  // 1. 0 is none.
+  uint32_t process = 0;
+  uint32_t thread = 0;
+  // The pid of a process in a PID namespace, as a container has one, outside of
+  // it: where the recorder is. 0 if that is not known, or the same.
+  int32_t outer_pid = 0;
+  // True if another process of the trace has that pid, or another thread of the
+  // process that tid.
+  bool shares_id = false;
+  // The number of a process among those with its pid and name, of a thread
+  // among those of its process with its tid and name. Counts from 1.
+  uint32_t ordinal = 1;
+  // The time when a process was started, if the trace says it.
+  int64_t start_ns = 0;
 };
 
 // The tracks of a trace, as far as it has been read. Until its end, tracks are

@@ -20,6 +20,7 @@
 #include "src/pztrace/commands.h"
 #include "src/pztrace/edit/trace_cutter.h"
 #include "src/pztrace/events/timeline_reader.h"
+#include "src/pztrace/events/track_info.h"
 #include "src/pztrace/program_name.h"
 #include "src/pztrace/trace_file/output_file.h"
 #include "src/pztrace/trace_file/quantities.h"
@@ -42,7 +43,10 @@ using protozero::internal::CategoryRules;
 bool IsAnyOf(const TrackInfo& process, const std::vector<std::string>& names) {
   return std::any_of(names.begin(), names.end(), [&](const std::string& name) {
     return name == std::to_string(process.pid) ||
-           protozero::service::IsLike(process.name, name);
+           (process.outer_pid != 0 &&
+            name == std::to_string(process.outer_pid)) ||
+           protozero::service::IsLike(process.name, name) ||
+           protozero::service::IsLike(UniqueName(process), name);
   });
 }
 
@@ -62,7 +66,7 @@ void ReportMissing(const std::string& name,
   std::string list;
   for (size_t i = 0; i < std::min(processes.size(), kMaxListed); ++i) {
     list += (list.empty() ? "; there are " : ", ") +
-            ShownName(processes[i].name) + " (" +
+            ShownName(UniqueName(processes[i])) + " (" +
             std::to_string(processes[i].pid) + ")";
   }
   if (processes.size() > kMaxListed)

@@ -229,7 +229,7 @@ std::string PathPartText(const TaskTimeline& timeline,
       part.thread >= timeline.threads().size()
           ? ""
           : ShownName(
-                LabelOf(InfoOf(timeline.threads()[part.thread].track, tracks)));
+                FullLabelOf(timeline.threads()[part.thread].track, tracks));
   switch (part.kind) {
     case PathPart::Kind::kRan:
       return task + " ran on " + thread;

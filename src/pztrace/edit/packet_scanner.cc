@@ -112,6 +112,7 @@ ScannedPacket PacketScanner::Parse(ConstBytes bytes) {
 }
 
 void PacketScanner::Describe(const ScannedPacket& packet) {
+  tables_->tracks.SetWriter(packet.writer());
   switch (packet.content_id) {
     case TracePacket::kTrackDescriptorFieldNumber:
       return tables_->tracks.Describe(packet.content_bytes);
@@ -131,6 +132,7 @@ void PacketScanner::Read(ScannedPacket* packet) {
   events_.clear();
   moments_.clear();
   SequenceState* const sequence = packet->sequence;
+  tables_->tracks.SetWriter(packet->writer());
   if (packet->is_behind_loss) {
     if (sequence->has_begun)
       event_reader_.AddLoss(sequence);

@@ -199,7 +199,7 @@ void SequenceRepeater::SaySums(const ScannedPacket& packet,
       said->set_timestamp_clock_id(piece.trace_clock);
       TrackEvent* const event = said->set_track_event();
       event->set_type(TrackEvent::TYPE_COUNTER);
-      event->set_track_uuid(piece.tables.tracks.uuid(counter));
+      event->set_track_uuid(piece.tables.tracks.SaidUuid(counter));
       // Perfetto's tables show whole numbers as such.
       constexpr double kMaxWhole = 9007199254740992;  // 2^53
       const auto whole = std::abs(value) < kMaxWhole

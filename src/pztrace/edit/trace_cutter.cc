@@ -103,7 +103,7 @@ std::vector<protozero::TrackInfo> TraceCutter::Processes() const {
   std::vector<protozero::TrackInfo> processes;
   for (const uint64_t uuid : tables_.tracks.All()) {
     const auto info = tables_.tracks.Find(uuid);
-    if (info && info->pid != 0 && info->tid == 0)
+    if (info && info->is_process)
       processes.push_back(*info);
   }
   return processes;
@@ -139,7 +139,7 @@ bool TraceCutter::WantsTrack(TrackIndex track) {
     for (const uint64_t uuid :
          tables_.tracks.PathTo(tables_.tracks.uuid(track))) {
       const auto info = tables_.tracks.Find(uuid);
-      if (info && info->pid != 0 && !info->is_thread)
+      if (info && info->is_process)
         wanted = options_.wants_process(*info);
     }
   }
@@ -159,7 +159,7 @@ bool TraceCutter::BeginsWanted(const TimedEvent& event) {
 
 bool TraceCutter::WantsMoment(const PacketScanner::Moment& moment) {
   return (moment.text == nullptr || WantsText(*moment.text)) &&
-         WantsTrack(tables_.tracks.IndexOf(moment.track));
+         WantsTrack(tables_.tracks.IndexOfNumber(moment.track));
 }
 
 void TraceCutter::Use(TrackIndex track) {
@@ -174,7 +174,7 @@ void TraceCutter::UseParents() {
       continue;
     for (const uint64_t uuid :
          tables_.tracks.PathTo(tables_.tracks.uuid(track))) {
-      Use(tables_.tracks.IndexOf(uuid));
+      Use(tables_.tracks.IndexOfNumber(uuid));
     }
   }
 }
@@ -205,7 +205,7 @@ void TraceCutter::FindUses(const ScannedPacket& packet) {
     if (!WantsMoment(moment))
       continue;
     is_used = true;
-    Use(tables_.tracks.IndexOf(moment.track));
+    Use(tables_.tracks.IndexOfNumber(moment.track));
   }
   if (!is_in_time)
     return;

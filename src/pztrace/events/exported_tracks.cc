@@ -26,14 +26,18 @@ void AddPart(const std::optional<TrackInfo>& info,
   if (info && info->is_thread) {
     if (!place->has_thread) {
       place->has_thread = true;
-      place->thread = Cut(info->name, kMaxNameSize);
+      place->thread_number = info->thread;
+      place->thread = Cut(UniqueName(*info), kMaxNameSize);
       place->tid = info->tid;
     }
-    if (place->pid == 0)
+    if (place->process_number == 0) {
+      place->process_number = info->process;
       place->pid = info->pid;
-  } else if (info && info->pid != 0) {
+    }
+  } else if (info && info->is_process) {
     TrackPlace process;
-    process.process = Cut(info->name, kMaxNameSize);
+    process.process_number = info->process;
+    process.process = Cut(UniqueName(*info), kMaxNameSize);
     process.pid = info->pid;
     process.is_complete = place->is_complete;
     *place = std::move(process);

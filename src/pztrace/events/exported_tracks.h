@@ -17,9 +17,12 @@ namespace pztrace {
 
 // The place of a track in the trace: its process, its thread, and its path.
 struct TrackPlace {
+  // The number of the process, as TrackInfo has it, and its UniqueName().
+  uint32_t process_number = 0;
   std::string process;
   int64_t pid = 0;
   bool has_thread = false;
+  uint32_t thread_number = 0;
   std::string thread;
   int64_t tid = 0;
   // The names of the track and of those that it is part of, with slashes

@@ -23,7 +23,7 @@ uint64_t Mixed(uint64_t a, uint64_t b) {
 }  // namespace
 
 bool SharesRows(const std::optional<TrackInfo>& info) {
-  return info && info->pid == 0 && !info->is_thread && !info->is_counter &&
+  return info && !info->is_process && !info->is_thread && !info->is_counter &&
          info->merging != TrackInfo::Merging::kNone;
 }
 

@@ -129,7 +129,7 @@ std::vector<std::string> LostStretchesOf(const TimelineReader& reader) {
   }
   std::vector<std::string> lines;
   for (const auto& [track, gaps] : tracks) {
-    std::string line = Escaped(LabelOf(InfoOf(track, reader.tracks()))) +
+    std::string line = Escaped(FullLabelOf(track, reader.tracks())) +
                        ": packets are missing in " +
                        CountOf(gaps.places, "place");
     const auto found = sums.find(track);

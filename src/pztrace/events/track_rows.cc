@@ -32,7 +32,7 @@ int64_t OrderOf(const std::optional<TrackInfo>& info) {
     return 0;
   if (info->is_thread)
     return info->tid;
-  return info->pid != 0 ? info->pid : info->order;
+  return info->is_process ? info->pid : info->order;
 }
 
 void SortByTime(TrackEvents* events) {

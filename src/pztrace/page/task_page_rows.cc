@@ -139,7 +139,7 @@ const EventDetails* TaskPageRows::DetailsOf(std::string args,
 std::string TaskPageRows::ArgsOfPart(const Part& part) const {
   std::string args;
   const auto thread = [&] {
-    return LabelOf(InfoOf(timeline_.threads()[part.thread].track, tracks_));
+    return FullLabelOf(timeline_.threads()[part.thread].track, tracks_);
   };
   if (part.state() == State::kRunning) {
     AddArg("thread", thread(), &args);

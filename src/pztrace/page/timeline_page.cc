@@ -301,7 +301,7 @@ class Page {
     values->Member("level", uint64_t{row.level});
     values->Member("kind", std::string_view(!row.label.empty() ? "tasks"
                                             : info.is_thread   ? "thread"
-                                            : info.pid != 0    ? "process"
+                                            : info.is_process  ? "process"
                                                                : "track"));
     if (continues)
       values->Member("continues", true);

@@ -222,7 +222,7 @@ class Drawing {
 
   void DrawLabel(const TrackRow& row) {
     const TrackInfo& info = InfoOf(row.track, tracks_);
-    const char* style = info.pid != 0 && !info.is_thread ? "p" : "t";
+    const char* style = info.is_process ? "p" : "t";
     const double x = kMargin + kIndent * row.level;
     // A track without events has nothing to the right of its label.
     const double end = row.events ? left_ : right();

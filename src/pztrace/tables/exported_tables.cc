@@ -292,9 +292,9 @@ class Exporter {
     WriteTasks(
         tasks_, reader_,
         [&](const protozero::TrackInfo& process) {
+          const std::string name = UniqueName(process);
           WriteCells(kProcessColumns,
-                     ProcessCells{host_, file_, process.name, process.pid},
-                     rows);
+                     ProcessCells{host_, file_, name, process.pid}, rows);
         },
         rows);
   }

@@ -108,7 +108,7 @@ std::string ThreadLabel(const TaskTimeline& timeline,
                         const Tracks& tracks) {
   return thread >= timeline.threads().size()
              ? std::string()
-             : LabelOf(InfoOf(timeline.threads()[thread].track, tracks));
+             : FullLabelOf(timeline.threads()[thread].track, tracks);
 }
 
 // The times of one task.
@@ -271,7 +271,7 @@ struct PathCells {
   const TaskTimeline::Task& of() const { return timeline.tasks()[part.task]; }
   const Tracks& tracks() const { return reader.tracks(); }
 
-  std::string_view process_name() const { return process.name; }
+  std::string process_name() const { return UniqueName(process); }
   int64_t pid() const { return process.pid; }
   uint64_t ts() const { return part.begin_ns; }
   std::optional<int64_t> time() const { return reader.RealtimeOf(ts()); }

@@ -59,41 +59,60 @@ std::optional<T> NullIf(bool is_null, T value) {
 class Threads {
  public:
   uint32_t UpidOf(const TrackPlace& place) {
-    return place.pid == 0 ? 0 : UpidOf(place.pid, place.process);
+    return UpidOf(place.process_number, place.pid);
   }
   uint32_t UtidOf(const TrackPlace& place) {
     if (!place.has_thread)
       return 0;
-    Thread& thread = threads_[{place.pid, place.tid}];
-    if (thread.utid == 0)
+    Thread& thread = threads_[place.thread_number];
+    if (thread.utid == 0) {
       thread.utid = static_cast<uint32_t>(threads_.size());
+      thread.pid = place.pid;
+      thread.tid = place.tid;
+    }
     thread.upid = UpidOf(place);
-    if (thread.name.empty())
-      thread.name = place.thread;
     return thread.utid;
   }
-  uint32_t UpidOf(int64_t pid, std::string_view name) {
-    Process& process = processes_[pid];
-    if (process.upid == 0)
-      process.upid = static_cast<uint32_t>(processes_.size());
-    if (process.name.empty())
-      process.name = name;
+  // |number| is that of the TrackInfo, 0 for a process that is only known by
+  // the pid that the recorder has seen, or not at all.
+  uint32_t UpidOf(uint32_t number, int64_t pid) {
+    if (number == 0 && pid == 0)
+      return 0;
+    if (number == 0) {
+      const auto known = numbers_.find(pid);
+      number = known != numbers_.end() ? known->second : 0;
+    }
+    Process& process =
+        number != 0 ? processes_[number] : undescribed_processes_[pid];
+    if (process.upid == 0) {
+      process.upid = ++num_processes_;
+      process.pid = pid;
+    }
     return process.upid;
+  }
+  // Gives a process or thread the name of its track.
+  void SetName(const TrackInfo& info) {
+    if (info.is_process) {
+      processes_[info.process].name = info.name;
+      numbers_[info.outer_pid != 0 ? info.outer_pid : info.pid] = info.process;
+    }
+    const auto thread = threads_.find(info.thread);
+    if (info.is_thread && thread != threads_.end())
+      thread->second.name = info.name;
   }
 
   void Write(RowWriter* processes, RowWriter* threads) const {
-    for (const auto& [pid, process] : processes_) {
-      WriteRow(kProcessTable,
-               ProcessRow{{process.upid}, pid, TextOrNull(process.name)},
-               processes);
-    }
-    for (const auto& [ids, thread] : threads_) {
+    for (const auto& [number, process] : processes_)
+      WriteProcess(process, processes);
+    for (const auto& [pid, process] : undescribed_processes_)
+      WriteProcess(process, processes);
+    for (const auto& [number, thread] : threads_) {
       WriteRow(kThreadTable,
                ThreadRow{{thread.utid},
-                         ids.second,
+                         thread.tid,
                          TextOrNull(thread.name),
                          NumberOrNull(thread.upid),
-                         ids.first == ids.second},
+                         thread.pid == thread.tid},
                threads);
     }
   }
@@ -101,16 +120,29 @@ class Threads {
  private:
   struct Process {
     uint32_t upid = 0;
+    int64_t pid = 0;
     std::string name;
   };
   struct Thread {
     uint32_t utid = 0;
     uint32_t upid = 0;
+    int64_t pid = 0;
+    int64_t tid = 0;
     std::string name;
   };
 
-  std::map<int64_t, Process> processes_;
-  std::map<std::pair<int64_t, int64_t>, Thread> threads_;
+  static void WriteProcess(const Process& process, RowWriter* rows) {
+    WriteRow(kProcessTable,
+             ProcessRow{{process.upid}, process.pid, TextOrNull(process.name)},
+             rows);
+  }
+
+  uint32_t num_processes_ = 0;
+  // The numbers of processes by the pid that the recorder has seen.
+  std::map<int64_t, uint32_t> numbers_;
+  std::map<uint32_t, Process> processes_;             // By number.
+  std::map<int64_t, Process> undescribed_processes_;  // By pid.
+  std::map<uint32_t, Thread> threads_;                // By number.
 };
 
 // An event of a flow.
@@ -285,8 +317,7 @@ class TraceDatabase {
     pztrace::WriteTasks(
         tasks_, reader_,
         [&](const TrackInfo& process) {
-          const uint32_t upid =
-              process.pid == 0 ? 0 : threads_.UpidOf(process.pid, process.name);
+          const uint32_t upid = threads_.UpidOf(process.process, process.pid);
           WriteCells(kTaskProcessColumns, TaskProcessCells{NumberOrNull(upid)},
                      rows.get());
         },
@@ -335,6 +366,7 @@ class TraceDatabase {
       const auto parent_id =
           has_parent ? std::optional(TrackIdOf(info.parent)) : std::nullopt;
       const uint32_t utid = threads_.UtidOf(exported.place);
+      threads_.SetName(info);
       WriteRow(kTrackTable,
                TrackTableRow{{static_cast<int64_t>(i)},
                              TextOrNull(info.name),

@@ -70,7 +70,7 @@ void OpenEvents::AddSlices(std::vector<std::string>* lines) {
     if (num_tracks > kMaxOpenLines)
       continue;
     if (is_first) {
-      tracks.push_back(Escaped(LabelOf(InfoOf(slice.track, reader_.tracks()))) +
+      tracks.push_back(Escaped(FullLabelOf(slice.track, reader_.tracks())) +
                        ": ");
     } else {
       tracks.back() += " > ";
@@ -104,7 +104,7 @@ void OpenEvents::AddTasks(std::vector<std::string>* lines) {
         break;
       case State::kRunning: {
         const uint64_t track = tasks_.threads()[part.thread].track;
-        state = ", running on " + LabelOf(InfoOf(track, reader_.tracks()));
+        state = ", running on " + FullLabelOf(track, reader_.tracks());
         break;
       }
       case State::kWaiting:

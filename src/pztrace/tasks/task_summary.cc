@@ -218,7 +218,7 @@ class Summarizer {
       longest.since_ns = part.begin_ns - first_ns_;
       longest.task = TaskText(timeline_, part.task);
       longest.thread =
-          LabelOf(InfoOf(timeline_.threads()[part.thread].track, tracks_));
+          FullLabelOf(timeline_.threads()[part.thread].track, tracks_);
       if (longest.ns != 0) {
         chosen.push_back(
             {part.begin_ns, part.begin_ns + longest.ns, part.thread, &longest});

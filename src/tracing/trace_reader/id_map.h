@@ -58,6 +58,16 @@ class IdMap {
     return value;
   }
 
+  // Makes |value| that of |key|. |value| is not kNone.
+  void Set(uint64_t key, uint32_t value) {
+    if (Insert(key, value) == value)
+      return;
+    size_t i = PlaceOf(key);
+    while (keys_[i] != key)
+      i = (i + 1) & mask();
+    values_[i] = value;
+  }
+
   void Clear() { *this = IdMap(); }
 
  private:

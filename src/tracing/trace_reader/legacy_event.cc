@@ -180,7 +180,7 @@ class LegacyReader {
                                            TextTable::kEmpty, 0);
         break;
       case Legacy::SCOPE_PROCESS:
-        event_.track = tracks_.IndexOf(ProcessTrack());
+        event_.track = tracks_.IndexOfNumber(ProcessTrack());
         break;
       default:
         break;

@@ -11,6 +11,7 @@
 #include "protozero/field.h"
 #include "protozero/proto_decoder.h"
 #include "protozero/tracing/trace.h"
+#include "src/tracing/trace_reader/process_table.h"
 
 #include "protozero/internal/macros.h"
 
@@ -30,6 +31,9 @@ struct PacketHeader {
     return (flags & trace::TracePacket::SEQ_NEEDS_INCREMENTAL_STATE) != 0;
   }
 
+  PacketWriter writer() const { return {sequence_id, pid, machine}; }
+  bool is_of_other_machine() const { return machine != 0; }
+
   uint64_t timestamp = 0;
   uint32_t clock_id = 0;
   uint32_t sequence_id = 0;
@@ -38,7 +42,7 @@ struct PacketHeader {
   bool is_cleared = false;
   bool is_behind_loss = false;
   bool has_timestamp = false;
-  bool is_of_other_machine = false;
+  uint32_t machine = 0;
   std::optional<uint32_t> ended_duration;
 };
 
@@ -80,7 +84,7 @@ void ReadPacketFields(ConstBytes bytes, Packet* packet) {
         packet->ended_duration = field.as_uint32();
         break;
       case kMachineIdFieldNumber:
-        packet->is_of_other_machine = field.as_uint32() != 0;
+        packet->machine = field.as_uint32();
         break;
       case TracePacket::kInternedDataFieldNumber:
       case TracePacket::kTracePacketDefaultsFieldNumber:

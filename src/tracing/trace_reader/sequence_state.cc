@@ -33,8 +33,9 @@ void SequenceState::SetDefaults(ConstBytes bytes, TrackTable* tracks) {
   extra_double_counters.clear();
   for (const uint64_t uuid : of_events.extra_double_counter_track_uuids())
     extra_double_counters.push_back(uuid);
-  if (of_events.track_uuid() != 0)
-    track = tracks->IndexOf(of_events.track_uuid());
+  default_uuid = of_events.track_uuid();
+  if (default_uuid != 0)
+    FindDefaultTrack(tracks);
   else if (!has_thread)
     track = kNoTrack;
 }
@@ -46,6 +47,7 @@ void SequenceState::SetThread(ConstBytes bytes,
   pid = thread.pid();
   tid = thread.tid();
   has_thread = true;
+  default_uuid = 0;
   reference_us = thread.reference_timestamp_us();
   track = is_known ? tracks->IndexOfThread(pid, tid) : tracks->AddThread(bytes);
 }

@@ -40,6 +40,13 @@ class SequenceState {
                  bool is_known,
                  TrackTable* tracks);
 
+  // Finds the default track again: a description may have shown that the
+  // sequence means another track by its uuid than another program.
+  void FindDefaultTrack(TrackTable* tracks) {
+    if (default_uuid != 0)
+      track = tracks->IndexOf(default_uuid);
+  }
+
   // Returns the track of events that name none.
   TrackIndex OwnTrack(TrackTable* tracks) {
     if (track == kNoTrack)
@@ -70,6 +77,7 @@ class SequenceState {
   // The defaults of packets.
   uint32_t clock_id = 0;
   TrackIndex track = kNoTrack;
+  uint64_t default_uuid = 0;  // That of |track|, if the defaults have it.
   std::vector<uint64_t> extra_counters;
   std::vector<uint64_t> extra_double_counters;
   // The content of the sequence's ThreadDescriptor, if it has one.

@@ -147,7 +147,8 @@ TaskSequence* TaskStepReader::FindThread(SequenceState* sequence) {
   TaskSequence& tasks = TasksOf(sequence);
   const auto next = static_cast<uint32_t>(threads_.size());
   tasks.row_ = row;
-  tasks.thread_ = thread_indexes_.Insert(tracks_.IndexOf(info->parent), next);
+  tasks.thread_ =
+      thread_indexes_.Insert(tracks_.IndexOfNumber(info->parent), next);
   if (tasks.thread_ == next) {
     threads_.emplace_back();
     threads_.back().uuid = info->parent;
@@ -228,8 +229,8 @@ void TaskStepReader::Read(ConstBytes event,
   }
   const uint64_t track =
       is_switch ? tracks_.uuid(tasks->row_) : threads_[tasks->thread_].uuid;
-  if (is_switch ? fields.has_track && fields.track_uuid != track
-                : fields.track_uuid != track) {
+  if ((!is_switch || fields.has_track) &&
+      tracks_.NumberOf(fields.track_uuid) != track) {
     return;
   }
 

@@ -84,6 +84,7 @@ SequenceState* TraceReaderImpl::SequenceOf(uint32_t id) {
 void TraceReaderImpl::OnPacket(ConstBytes bytes) {
   Packet packet;
   ReadPacketFields(bytes, &packet);
+  tracks_.SetWriter(packet.writer());
 
   SequenceState* const sequence = SequenceOf(packet.sequence_id);
   if (packet.is_behind_loss)
@@ -106,7 +107,7 @@ void TraceReaderImpl::OnPacket(ConstBytes bytes) {
   uint64_t time_ns = sequence->ToTraceTime(packet.timestamp, packet.clock_id,
                                            &clocks_, &is_related);
   if (!packet.has_event) {
-    if (is_related && !packet.is_of_other_machine)
+    if (is_related && !packet.is_of_other_machine())
       last_packet_ns_ = std::max(last_packet_ns_, time_ns);
     return;
   }
@@ -152,8 +153,10 @@ bool TraceReaderImpl::ReadMore(ConstBytes bytes,
         }
         break;
       default:
-        if (!has_read_ahead_)
+        if (!has_read_ahead_) {
           ReadDescription(field);
+          sequence->FindDefaultTrack(&tracks_);
+        }
         if (const char* name = NameOfUnread(field.id()))
           events_.AddUnread(name);
         break;
@@ -166,7 +169,7 @@ bool TraceReaderImpl::ReadMore(ConstBytes bytes,
   if (clocks_.trace_clock() != trace_clock)
     last_packet_ns_ = 0;
   // The clocks of other machines are not those of the host.
-  if (time_ns && !packet.is_of_other_machine)
+  if (time_ns && !packet.is_of_other_machine())
     last_packet_ns_ = std::max(last_packet_ns_, *time_ns);
   return true;
 }
@@ -176,10 +179,13 @@ void TraceReaderImpl::ReadAhead(ConstBytes packets) {
   ForEachPacket(packets, [this](ConstBytes bytes) { ReadDescriptions(bytes); });
 }
 
-void TraceReaderImpl::ReadDescriptions(ConstBytes packet) {
-  if (BeginsWithEvent(packet))
+void TraceReaderImpl::ReadDescriptions(ConstBytes bytes) {
+  if (BeginsWithEvent(bytes))
     return;
-  ProtoDecoder decoder(packet);
+  Packet packet;
+  ReadPacketFields(bytes, &packet);
+  tracks_.SetWriter(packet.writer());
+  ProtoDecoder decoder(bytes);
   for (Field field = decoder.ReadField(); field; field = decoder.ReadField()) {
     switch (field.id()) {
       case TracePacket::kTrackEventFieldNumber:

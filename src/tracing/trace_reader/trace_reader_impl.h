@@ -59,7 +59,7 @@ class TraceReaderImpl final : private SliceSink {
   bool ReadMore(ConstBytes bytes,
                 const Packet& packet,
                 SequenceState* sequence);
-  void ReadDescriptions(ConstBytes packet);
+  void ReadDescriptions(ConstBytes bytes);
   // Reads the field of a packet if it describes tracks or extensions.
   void ReadDescription(const Field& field);
   // Inflates |bytes|, and calls |read| with the packets. Returns false if they

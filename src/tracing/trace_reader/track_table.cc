@@ -65,6 +65,10 @@ const char* ChromeThreadName(int32_t type) {
              : "";
 }
 
+uint64_t KeyOfWriter(const PacketWriter& writer) {
+  return uint64_t{writer.machine} << 32 | static_cast<uint32_t>(writer.pid);
+}
+
 uint64_t Mix(uint64_t value) {
   value = (value ^ (value >> 31)) * 0x7fb5d329728ea185;
   value = (value ^ (value >> 27)) * 0x81dadef4bc2dd44d;
@@ -73,7 +77,30 @@ uint64_t Mix(uint64_t value) {
 
 }  // namespace
 
-TrackIndex TrackTable::IndexOf(uint64_t uuid) {
+void TrackTable::SetWriter(const PacketWriter& writer) {
+  const bool is_same =
+      writer.pid == writer_.pid && writer.machine == writer_.machine;
+  writer_ = writer;
+  if (is_same || renamed_of_writers_.empty())
+    return;
+  const auto found = renamed_of_writers_.find(KeyOfWriter(writer));
+  renamed_ = found != renamed_of_writers_.end() ? &found->second : nullptr;
+}
+
+TrackIndex TrackTable::Rename(uint64_t uuid) {
+  const uint64_t key = KeyOfWriter(writer_);
+  renamed_ = &renamed_of_writers_[key];
+  const auto known = renamed_->find(uuid);
+  if (known != renamed_->end())
+    return known->second;
+  const TrackIndex index =
+      IndexOfNumber(UnusedUuid(Mix(key) ^ Mix(Mix(uuid) + 4)));
+  renamed_->emplace(uuid, index);
+  said_uuids_.emplace(index, uuid);
+  return index;
+}
+
+TrackIndex TrackTable::IndexOfNumber(uint64_t uuid) {
   Recent& recent = recent_[ToSize((uuid ^ (uuid >> 17)) % recent_.size())];
   if (recent.index != IdMap::kNone && recent.uuid == uuid)
     return recent.index;
@@ -101,20 +128,32 @@ TrackIndex TrackTable::IndexOfSequence(uint32_t sequence) {
   if (known != IdMap::kNone)
     return known;
   return sequence_indexes_.Insert(
-      sequence, IndexOf(UnusedUuid(uint64_t{sequence} << 32 | 1)));
+      sequence, IndexOfNumber(UnusedUuid(uint64_t{sequence} << 32 | 1)));
+}
+
+uint32_t TrackTable::FindThread(int32_t pid, int64_t tid) {
+  const uint32_t process =
+      pid != 0 ? processes_.ProcessOf(pid, writer_, /*is_own=*/false)
+               : processes_.FindLast(pid, writer_.machine);
+  return processes_.ThreadOf(process, pid, tid);
 }
 
 TrackIndex TrackTable::IndexOfThread(int32_t pid, int64_t tid) {
-  const uint32_t thread = ThreadOf(pid, tid);
-  if (threads_[thread].uuid == 0) {
-    const TrackIndex index =
-        IndexOf(UnusedUuid(static_cast<uint64_t>(tid) << 32 | 2));
-    threads_[thread].uuid = tracks_[index].uuid;
-    tracks_[index].is_described = true;
-    tracks_[index].kind = Kind::kThread;
-    tracks_[index].more = thread;
+  return MakeThreadTrack(FindThread(pid, tid));
+}
+
+TrackIndex TrackTable::MakeThreadTrack(uint32_t index) {
+  ProcessTable::Thread& thread = processes_.thread(index);
+  if (thread.uuid == 0) {
+    const TrackIndex track =
+        IndexOfNumber(UnusedUuid(static_cast<uint64_t>(thread.tid) << 32 | 2));
+    thread.uuid = tracks_[track].uuid;
+    thread.has_made_track = true;
+    tracks_[track].is_described = true;
+    tracks_[track].kind = Kind::kThread;
+    tracks_[track].more = index;
   }
-  return IndexOf(threads_[thread].uuid);
+  return IndexOfNumber(thread.uuid);
 }
 
 TrackIndex TrackTable::IndexOfMade(uint64_t id,
@@ -124,7 +163,8 @@ TrackIndex TrackTable::IndexOfMade(uint64_t id,
   const TrackIndex known = made_indexes_.Find(key);
   if (known != IdMap::kNone)
     return known;
-  const TrackIndex index = made_indexes_.Insert(key, IndexOf(UnusedUuid(key)));
+  const TrackIndex index =
+      made_indexes_.Insert(key, IndexOfNumber(UnusedUuid(key)));
   Track& track = tracks_[index];
   track.is_described = true;
   track.name = names_.Add(texts_->string(name));
@@ -138,95 +178,57 @@ double TrackTable::multiplier(TrackIndex track) const {
                                         : 1;
 }
 
-uint32_t TrackTable::ProcessOf(int32_t pid) {
-  const auto next = static_cast<uint32_t>(processes_.size());
-  const uint32_t index =
-      process_indexes_.Insert(static_cast<uint32_t>(pid), next);
-  if (index == next)
-    processes_.emplace_back().pid = pid;
-  return index;
+void TrackTable::ReadProcessName(const trace::ProcessDescriptor::Decoder& said,
+                                 uint32_t process) {
+  if (said.process_name().size != 0)
+    return processes_.NameProcess(process, TextOf(said.process_name()));
+  for (const auto argument : said.cmdline())
+    return processes_.NameProcess(process, ProgramOf(TextOf(argument)));
 }
 
-uint32_t TrackTable::ThreadOf(int32_t pid, int64_t tid) {
-  const auto next = static_cast<uint32_t>(threads_.size());
-  const uint64_t key =
-      static_cast<uint64_t>(tid) ^ Mix(static_cast<uint32_t>(pid));
-  const uint32_t index = thread_indexes_.Insert(key, next);
-  if (index == next) {
-    Thread& thread = threads_.emplace_back();
-    thread.pid = pid;
-    thread.tid = tid;
-  }
-  return index;
-}
-
-void TrackTable::NameProcess(uint32_t process, std::string_view name) {
-  if (!name.empty())
-    processes_[process].name = texts_->Intern(name);
-}
-
-void TrackTable::NameThread(uint32_t thread,
-                            std::string_view name,
-                            bool is_own) {
-  Thread& named = threads_[thread];
-  // A thread's own name outranks the kernel's name and the name of its kind.
-  if (name.empty() || (named.is_named_by_itself && !is_own))
-    return;
-  named.name = texts_->Intern(name);
-  named.is_named_by_itself = is_own;
-}
-
-uint32_t TrackTable::ReadProcess(ConstBytes bytes) {
-  const trace::ProcessDescriptor::Decoder process(bytes);
-  const uint32_t index = ProcessOf(process.pid());
-  if (process.process_name().size != 0) {
-    NameProcess(index, TextOf(process.process_name()));
-    return index;
-  }
-  for (const auto argument : process.cmdline()) {
-    NameProcess(index, ProgramOf(TextOf(argument)));
-    break;
-  }
-  return index;
-}
-
-uint32_t TrackTable::ReadThread(ConstBytes bytes) {
-  const trace::ThreadDescriptor::Decoder thread(bytes);
-  const uint32_t index = ThreadOf(thread.pid(), thread.tid());
-  NameThread(index, TextOf(thread.thread_name()), /*is_own=*/true);
-  return index;
+uint32_t TrackTable::OwnProcess(int32_t pid) {
+  return pid != 0 ? processes_.ProcessOf(pid, writer_, /*is_own=*/true)
+                  : processes_.FindLast(pid, writer_.machine);
 }
 
 void TrackTable::AddProcessTree(ConstBytes bytes) {
   ++num_changes_;
+  // The system's own ids: no process of a container has such a one.
+  const auto process_of = [this](int32_t pid) {
+    return processes_.ProcessOf(pid, {0, pid, writer_.machine},
+                                /*is_own=*/true);
+  };
   const trace::ProcessTree::Decoder tree(bytes);
   for (const auto entry : tree.processes()) {
     const trace::ProcessTree::Process::Decoder process(entry);
-    const uint32_t index = ProcessOf(process.pid());
+    const uint32_t index = process_of(process.pid());
     for (const auto argument : process.cmdline()) {
-      NameProcess(index, ProgramOf(TextOf(argument)));
+      processes_.NameProcess(index, ProgramOf(TextOf(argument)));
       break;
     }
     MakeProcessTrack(index);
   }
   for (const auto entry : tree.threads()) {
     const trace::ProcessTree::Thread::Decoder thread(entry);
-    NameThread(ThreadOf(thread.tgid(), thread.tid()), TextOf(thread.name()),
-               /*is_own=*/false);
+    const int32_t pid = thread.tgid();
+    processes_.NameThread(
+        processes_.ThreadOf(process_of(pid), pid, thread.tid()),
+        TextOf(thread.name()), /*is_own=*/false);
   }
 }
 
 void TrackTable::AddProcess(int32_t pid, std::string_view name) {
-  const uint32_t process = ProcessOf(pid);
+  const uint32_t process = processes_.ProcessOf(pid, writer_, /*is_own=*/false);
   num_changes_ += !name.empty();
-  NameProcess(process, name);
+  processes_.NameProcess(process, name);
   MakeProcessTrack(process);
 }
 
 void TrackTable::AddThread(int32_t pid, int64_t tid, std::string_view name) {
   ++num_changes_;
-  NameThread(ThreadOf(pid, tid), name, /*is_own=*/true);
-  IndexOfThread(pid, tid);
+  const uint32_t thread = FindThread(pid, tid);
+  processes_.NameThread(thread, name, /*is_own=*/true);
+  MakeThreadTrack(thread);
 }
 
 void TrackTable::SetCounter(TrackIndex index) {
@@ -246,18 +248,22 @@ TrackTable::Counter& TrackTable::CounterOf(Track* track) {
   return counters_[track->more];
 }
 
-void TrackTable::AddProcess(ConstBytes process_descriptor) {
+void TrackTable::AddProcess(ConstBytes bytes) {
   ++num_changes_;
-  MakeProcessTrack(ReadProcess(process_descriptor));
+  const trace::ProcessDescriptor::Decoder said(bytes);
+  const uint32_t process =
+      processes_.ProcessOf(said.pid(), writer_, /*is_own=*/true);
+  ReadProcessName(said, process);
+  MakeProcessTrack(process);
 }
 
 void TrackTable::MakeProcessTrack(uint32_t process) {
-  Process& described = processes_[process];
+  ProcessTable::Process& described = processes_.process(process);
   if (described.uuid != 0)
     return;
   ++num_changes_;
   described.has_made_track = true;
-  Track& track = tracks_[IndexOf(
+  Track& track = tracks_[IndexOfNumber(
       UnusedUuid(uint64_t{static_cast<uint32_t>(described.pid)} << 32 | 3))];
   described.uuid = track.uuid;
   track.is_described = true;
@@ -267,18 +273,59 @@ void TrackTable::MakeProcessTrack(uint32_t process) {
 
 TrackIndex TrackTable::AddThread(ConstBytes thread_descriptor) {
   ++num_changes_;
-  const uint32_t index = ReadThread(thread_descriptor);
-  return IndexOfThread(threads_[index].pid, threads_[index].tid);
+  const trace::ThreadDescriptor::Decoder said(thread_descriptor);
+  const uint32_t index =
+      processes_.ThreadOf(OwnProcess(said.pid()), said.pid(), said.tid());
+  processes_.NameThread(index, TextOf(said.thread_name()), /*is_own=*/true);
+  return MakeThreadTrack(index);
+}
+
+bool TrackTable::IsOfOther(const trace::TrackDescriptor::Decoder& said,
+                           TrackIndex index) const {
+  const Track& track = tracks_[index];
+  uint32_t process = ProcessTable::kNone;
+  if (track.kind == Kind::kProcess)
+    process = track.more;
+  else if (track.kind == Kind::kThread)
+    process = processes_.thread(track.more).process;
+  if (process == ProcessTable::kNone)
+    return false;
+  const int32_t pid =
+      said.has_process()
+          ? trace::ProcessDescriptor::Decoder(said.process()).pid()
+          : trace::ThreadDescriptor::Decoder(said.thread()).pid();
+  return ProcessTable::IsOther(processes_.process(process), pid, writer_);
+}
+
+TrackIndex TrackTable::FindDescribed(
+    const trace::TrackDescriptor::Decoder& said,
+    uint64_t* parent) {
+  const uint64_t uuid = said.uuid();
+  const bool has_parent = said.parent_uuid() != 0;
+  *parent = has_parent ? NumberOf(said.parent_uuid()) : 0;
+  const TrackIndex index = IndexOf(uuid);
+  if (said.has_process() || said.has_thread()) {
+    if (!IsOfOther(said, index))
+      return index;
+    // The process of a thread follows, if it was not described before it.
+    if (has_parent && said.has_thread())
+      *parent = tracks_[Rename(said.parent_uuid())].uuid;
+    return Rename(uuid);
+  }
+  // Programs make the uuids of tracks from those of their threads and
+  // processes, so these are other ones, too.
+  return *parent != said.parent_uuid() ? Rename(uuid) : index;
 }
 
 void TrackTable::Describe(ConstBytes bytes) {
   const trace::TrackDescriptor::Decoder said(bytes);
-  const TrackIndex index = IndexOf(said.uuid());
+  uint64_t parent;
+  const TrackIndex index = FindDescribed(said, &parent);
   Track& track = tracks_[index];
   num_changes_ += track.is_described || said.has_thread() || said.has_process();
   track.is_described = true;
   if (said.has_parent_uuid())
-    track.parent = said.parent_uuid();
+    track.parent = parent;
   track.order = said.sibling_order_rank();
   if (said.has_sibling_merge_behavior())
     ReadMerging(said, index);
@@ -290,44 +337,79 @@ void TrackTable::Describe(ConstBytes bytes) {
   // The first name of a track stays, because other data refer to it by that.
   if (name.size != 0 && track.name == NameArena::kNone)
     track.name = names_.Add(TextOf(name));
-  if (said.has_thread()) {
-    track.kind = Kind::kThread;
-    track.more = ReadThread(said.thread());
-    if (said.has_chrome_thread()) {
-      const trace::ChromeThreadDescriptor::Decoder chrome(said.chrome_thread());
-      NameThread(track.more, ChromeThreadName(chrome.thread_type()),
-                 /*is_own=*/false);
-    }
-    Thread& thread = threads_[track.more];
-    if (thread.uuid == 0)
-      thread.uuid = track.uuid;
-  } else if (said.has_process()) {
-    track.kind = Kind::kProcess;
-    track.more = ReadProcess(said.process());
-    Process& process = processes_[track.more];
-    if (process.uuid == 0 || process.has_made_track) {
-      process.uuid = track.uuid;
-      process.has_made_track = false;
-    }
-    if (said.has_chrome_process() && process.name == TextTable::kEmpty) {
-      const trace::ChromeProcessDescriptor::Decoder chrome(
-          said.chrome_process());
-      NameProcess(track.more, ChromeProcessName(chrome.process_type()));
-    }
-  } else if (said.has_counter()) {
-    using Descriptor = trace::CounterDescriptor;
-    const Descriptor::Decoder counter(said.counter());
-    Counter& more = CounterOf(&track);
-    track.is_incremental = counter.is_incremental();
-    more.unit =
-        texts_->Intern(counter.unit() == Descriptor::UNIT_TIME_NS ? "ns"
-                       : counter.unit() == Descriptor::UNIT_COUNT ? "count"
-                       : counter.unit() == Descriptor::UNIT_SIZE_BYTES
-                           ? "bytes"
-                           : TextOf(counter.unit_name()));
-    if (counter.unit_multiplier() != 0)
-      more.multiplier = static_cast<double>(counter.unit_multiplier());
+  if (said.has_thread())
+    DescribeThread(said, &track);
+  else if (said.has_process())
+    DescribeProcess(said, &track);
+  else if (said.has_counter())
+    DescribeCounter(said.counter(), &track);
+}
+
+void TrackTable::DescribeThread(const trace::TrackDescriptor::Decoder& said,
+                                Track* track) {
+  const trace::ThreadDescriptor::Decoder descriptor(said.thread());
+  const int32_t pid = descriptor.pid();
+  const int64_t tid = descriptor.tid();
+  const Track* const parent =
+      track->parent == 0 ? nullptr : FindTrack(track->parent);
+  const uint32_t process = parent != nullptr && parent->kind == Kind::kProcess
+                               ? parent->more
+                               : OwnProcess(pid);
+  const bool is_known = track->kind == Kind::kThread &&
+                        processes_.thread(track->more).pid == pid &&
+                        processes_.thread(track->more).tid == tid;
+  if (!is_known)
+    track->more = processes_.ThreadOfNewTrack(process, pid, tid);
+  track->kind = Kind::kThread;
+  ProcessTable::Thread& thread = processes_.thread(track->more);
+  thread.has_made_track = false;
+  if (thread.uuid == 0)
+    thread.uuid = track->uuid;
+  processes_.NameThread(track->more, TextOf(descriptor.thread_name()),
+                        /*is_own=*/true);
+  if (said.has_chrome_thread()) {
+    const trace::ChromeThreadDescriptor::Decoder chrome(said.chrome_thread());
+    processes_.NameThread(track->more, ChromeThreadName(chrome.thread_type()),
+                          /*is_own=*/false);
   }
+}
+
+void TrackTable::DescribeProcess(const trace::TrackDescriptor::Decoder& said,
+                                 Track* track) {
+  const trace::ProcessDescriptor::Decoder descriptor(said.process());
+  const int32_t pid = descriptor.pid();
+  if (track->kind != Kind::kProcess)
+    track->more = processes_.ProcessOfNewTrack(pid, writer_);
+  track->kind = Kind::kProcess;
+  processes_.SetDescribed(track->more, pid, writer_);
+  ProcessTable::Process& process = processes_.process(track->more);
+  if (process.uuid == 0 || process.has_made_track) {
+    process.uuid = track->uuid;
+    process.has_made_track = false;
+  }
+  if (descriptor.has_start_timestamp_ns())
+    process.start_ns = descriptor.start_timestamp_ns();
+  ReadProcessName(descriptor, track->more);
+  if (said.has_chrome_process() && process.name == TextTable::kEmpty) {
+    const trace::ChromeProcessDescriptor::Decoder chrome(said.chrome_process());
+    processes_.NameProcess(track->more,
+                           ChromeProcessName(chrome.process_type()));
+  }
+}
+
+void TrackTable::DescribeCounter(ConstBytes bytes, Track* track) {
+  using Descriptor = trace::CounterDescriptor;
+  const Descriptor::Decoder counter(bytes);
+  Counter& more = CounterOf(track);
+  track->is_incremental = counter.is_incremental();
+  more.unit =
+      texts_->Intern(counter.unit() == Descriptor::UNIT_TIME_NS ? "ns"
+                     : counter.unit() == Descriptor::UNIT_COUNT ? "count"
+                     : counter.unit() == Descriptor::UNIT_SIZE_BYTES
+                         ? "bytes"
+                         : TextOf(counter.unit_name()));
+  if (counter.unit_multiplier() != 0)
+    more.multiplier = static_cast<double>(counter.unit_multiplier());
 }
 
 void TrackTable::ReadMerging(const trace::TrackDescriptor::Decoder& said,
@@ -356,19 +438,25 @@ const TrackTable::Track* TrackTable::FindTrack(uint64_t uuid) const {
              : &tracks_[index];
 }
 
+uint32_t TrackTable::ProcessOfThread(const ProcessTable::Thread& thread,
+                                     uint64_t parent) const {
+  const Track* const track = parent == 0 ? nullptr : FindTrack(parent);
+  if (track != nullptr && track->kind == Kind::kProcess)
+    return track->more;
+  return thread.process != ProcessTable::kNone
+             ? thread.process
+             : processes_.FindLast(thread.pid, 0);
+}
+
 // Returns the parent: for a thread its process, if that has a track.
 uint64_t TrackTable::ParentOf(const Track& track) const {
   if (track.kind != Kind::kThread)
     return track.kind == Kind::kProcess ? 0 : track.parent;
-  const Track* const parent =
-      track.parent == 0 ? nullptr : FindTrack(track.parent);
-  if (parent != nullptr && parent->kind == Kind::kProcess)
-    return track.parent;
   const uint32_t process =
-      process_indexes_.Find(static_cast<uint32_t>(threads_[track.more].pid));
-  return process != IdMap::kNone && processes_[process].uuid != 0
-             ? processes_[process].uuid
-             : track.parent;
+      ProcessOfThread(processes_.thread(track.more), track.parent);
+  if (process == ProcessTable::kNone || processes_.process(process).uuid == 0)
+    return track.parent;
+  return processes_.process(process).uuid;
 }
 
 std::optional<TrackInfo> TrackTable::Find(uint64_t uuid) const {
@@ -381,14 +469,25 @@ std::optional<TrackInfo> TrackTable::Find(uint64_t uuid) const {
     case Kind::kOther:
       break;
     case Kind::kProcess: {
-      const Process& process = processes_[track->more];
+      const ProcessTable::Process& process = processes_.process(track->more);
+      info.is_process = true;
+      info.process = track->more + 1;
       info.pid = process.pid;
+      info.outer_pid = processes_.OuterPid(process);
+      info.shares_id = process.shares_id;
+      info.ordinal = process.ordinal;
+      info.start_ns = process.start_ns;
       if (process.name != TextTable::kEmpty)
         name = texts_->string(process.name);
       break;
     }
     case Kind::kThread: {
-      const Thread& thread = threads_[track->more];
+      const ProcessTable::Thread& thread = processes_.thread(track->more);
+      // kNone becomes 0.
+      info.process = ProcessOfThread(thread, track->parent) + 1;
+      info.thread = track->more + 1;
+      info.shares_id = thread.shares_id;
+      info.ordinal = thread.ordinal;
       info.pid = thread.pid;
       info.tid = thread.tid;
       info.is_thread = true;

@@ -14,10 +14,12 @@
 #include <vector>
 
 #include "protozero/const_bytes.h"
+#include "protozero/internal/compiler.h"
 #include "protozero/tracing/trace.h"
 #include "protozero/tracing/trace_reader.h"
 #include "src/tracing/trace_reader/id_map.h"
 #include "src/tracing/trace_reader/name_arena.h"
+#include "src/tracing/trace_reader/process_table.h"
 #include "src/tracing/trace_reader/text_table.h"
 
 #include "protozero/internal/macros.h"
@@ -35,8 +37,29 @@ class TrackTable {
  public:
   explicit TrackTable(TextTable* texts) : texts_(texts) {}
 
-  // Returns the index of the track, which need not be described.
-  TrackIndex IndexOf(uint64_t uuid);
+  // Sets the writer of the packet that is read next. It decides which process
+  // and thread that packet means, see ProcessTable.
+  void SetWriter(const PacketWriter& writer);
+
+  // Returns the index of the track that a packet calls |uuid|. The track need
+  // not be described.
+  TrackIndex IndexOf(uint64_t uuid) {
+    if (PROTOZERO_UNLIKELY(renamed_ != nullptr)) {
+      const auto renamed = renamed_->find(uuid);
+      if (renamed != renamed_->end())
+        return renamed->second;
+    }
+    return IndexOfNumber(uuid);
+  }
+  // Returns the number of the track that a packet calls |uuid|, see uuid().
+  uint64_t NumberOf(uint64_t uuid) const {
+    if (renamed_ == nullptr)
+      return uuid;
+    const auto renamed = renamed_->find(uuid);
+    return renamed != renamed_->end() ? tracks_[renamed->second].uuid : uuid;
+  }
+  // Returns the index of the track with that number.
+  TrackIndex IndexOfNumber(uint64_t number);
   // Returns the track of a sequence's events that have none.
   TrackIndex IndexOfSequence(uint32_t sequence);
   // Returns the track of a thread, which need not be described.
@@ -44,9 +67,16 @@ class TrackTable {
   // Returns a track that the reader makes, below |parent|. |id| distinguishes
   // such tracks. The first name stays.
   TrackIndex IndexOfMade(uint64_t id, StringId name, uint64_t parent);
+  // Returns the number of a track, which no other one has.
   uint64_t uuid(TrackIndex track) const {
     last_asked_ = track;
     return tracks_[track].uuid;
+  }
+  // Returns the uuid that packets have for it: several programs may use one
+  // uuid for threads and processes of their own.
+  uint64_t SaidUuid(TrackIndex track) const {
+    const auto said = said_uuids_.find(track);
+    return said != said_uuids_.end() ? said->second : uuid(track);
   }
 
   // Read packets: a TrackDescriptor, a ProcessTree, and the descriptors of
@@ -80,43 +110,49 @@ class TrackTable {
     uint64_t parent = 0;
     uint32_t name = NameArena::kNone;
     int32_t order = 0;
-    uint32_t more = 0;  // An index of processes_, threads_ or counters_.
+    uint32_t more = 0;  // An index of processes_ or counters_.
     Kind kind = Kind::kOther;
     bool is_described = false;
     bool is_incremental = false;
     TrackInfo::Merging merging = TrackInfo::Merging::kByName;
   };
   static_assert(sizeof(Track) == 32, "many are kept");
-  struct Process {
-    int32_t pid = 0;
-    StringId name = TextTable::kEmpty;
-    uint64_t uuid = 0;  // Its track; 0 if there is none.
-    bool has_made_track = false;
-  };
-  struct Thread {
-    int32_t pid = 0;
-    int64_t tid = 0;
-    StringId name = TextTable::kEmpty;
-    bool is_named_by_itself = false;
-    uint64_t uuid = 0;
-  };
   struct Counter {
     StringId unit = TextTable::kEmpty;
     double multiplier = 1;
   };
 
-  uint32_t ProcessOf(int32_t pid);
-  uint32_t ThreadOf(int32_t pid, int64_t tid);
-  // Reads a ProcessDescriptor.
-  uint32_t ReadProcess(ConstBytes bytes);
-  uint32_t ReadThread(ConstBytes bytes);
-  void NameProcess(uint32_t process, std::string_view name);
-  void NameThread(uint32_t thread, std::string_view name, bool is_own);
+  // Gives the track a number of its own for the writer, whose packets call it
+  // |uuid|.
+  TrackIndex Rename(uint64_t uuid);
+  // Returns the thread that a packet means by its ids.
+  uint32_t FindThread(int32_t pid, int64_t tid);
+  // Returns whether a track that the packet describes as a process or thread
+  // is one of another program.
+  bool IsOfOther(const trace::TrackDescriptor::Decoder& said,
+                 TrackIndex track) const;
+  // Returns the track that a TrackDescriptor describes, and sets |*parent| to
+  // the number of its parent.
+  TrackIndex FindDescribed(const trace::TrackDescriptor::Decoder& said,
+                           uint64_t* parent);
+  // Returns the process of the writer's own thread; kNone for no known one.
+  uint32_t OwnProcess(int32_t pid);
+  uint32_t ProcessOfThread(const ProcessTable::Thread& thread,
+                           uint64_t parent) const;
+  void DescribeThread(const trace::TrackDescriptor::Decoder& said,
+                      Track* track);
+  void DescribeProcess(const trace::TrackDescriptor::Decoder& said,
+                       Track* track);
+  void DescribeCounter(ConstBytes counter_descriptor, Track* track);
+  // Reads the name of a ProcessDescriptor.
+  void ReadProcessName(const trace::ProcessDescriptor::Decoder& said,
+                       uint32_t process);
   Counter& CounterOf(Track* track);
   void ReadMerging(const trace::TrackDescriptor::Decoder& said,
                    TrackIndex index);
-  // Makes a track for a process without one.
+  // Make a track for a process or thread without one.
   void MakeProcessTrack(uint32_t process);
+  TrackIndex MakeThreadTrack(uint32_t thread);
   const Track* FindTrack(uint64_t uuid) const;
   uint64_t ParentOf(const Track& track) const;
   // Returns a number that no track has yet.
@@ -145,12 +181,16 @@ class TrackTable {
   IdMap sequence_indexes_;
   IdMap made_indexes_;
   std::deque<Track> tracks_;
-  IdMap process_indexes_;  // By pid.
-  std::deque<Process> processes_;
-  IdMap thread_indexes_;
-  std::deque<Thread> threads_;
+  ProcessTable processes_{texts_};
   std::deque<Counter> counters_;
   std::unordered_map<TrackIndex, StringId> merge_keys_;  // Few tracks have one.
+
+  // The tracks of each writer that another one has called by the same uuid.
+  using Renamed = std::unordered_map<uint64_t, TrackIndex>;
+  PacketWriter writer_;
+  Renamed* renamed_ = nullptr;  // That of writer_; null without any.
+  std::unordered_map<uint64_t, Renamed> renamed_of_writers_;
+  std::unordered_map<TrackIndex, uint64_t> said_uuids_;
 };
 
 }  // namespace internal

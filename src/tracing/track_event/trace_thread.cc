@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -93,6 +95,19 @@ uint64_t ProcessStartTime() {
   return pos != nullptr ? strtoull(pos, nullptr, 10) : 0;
 }
 
+// Returns the number of the process's PID namespace; 0 if that is the system's
+// first one, or not known. Each container has a process 1, and containers are
+// started at the same time.
+uint64_t PidNamespace() {
+  // The kernel's PROC_PID_INIT_INO.
+  constexpr uint64_t kFirst = 0xEFFFFFFC;
+  const NoCancellation no_cancellation;
+  struct stat status;
+  return stat("/proc/self/ns/pid", &status) == 0 && status.st_ino != kFirst
+             ? status.st_ino
+             : 0;
+}
+
 pthread_key_t g_thread_key;
 
 // Destroys a thread's state. It is called after the destructors of thread_local
@@ -115,10 +130,20 @@ uint64_t ProcessUuid() {
   uint64_t uuid = g_process_uuid.load(std::memory_order_relaxed);
   if (PROTOZERO_LIKELY(uuid != 0))
     return uuid;
-  uuid = HashNumber(kFnvOffset, ProcessStartTime());
+  const uint64_t start_time = ProcessStartTime();
+  uuid = HashNumber(kFnvOffset, start_time);
   const uint32_t pid = static_cast<uint32_t>(ProcessId());
   for (int i = 0; i < 32; i += 8)
     uuid = HashByte(uuid, static_cast<uint8_t>(pid >> i));
+  if (const uint64_t pid_namespace = PidNamespace())
+    uuid = HashNumber(uuid, pid_namespace);
+  // Without /proc, the random bytes that the kernel gives each program.
+  if (start_time == 0) {
+    if (const auto* random =
+            reinterpret_cast<const uint64_t*>(getauxval(AT_RANDOM))) {
+      uuid = HashNumber(uuid, *random);
+    }
+  }
   g_process_uuid.store(uuid, std::memory_order_relaxed);
   return uuid;
 }

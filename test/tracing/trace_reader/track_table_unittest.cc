@@ -113,9 +113,9 @@ TEST_F(TrackTableTest, TheLastNameOfAProcess) {
   // A name may be short.
   DescribeProcess(1, 10, "s");
   EXPECT_EQ(NameOfProcess(2), "s");
-  // Another track of the process changes the name.
+  // Another process has the same pid.
   DescribeProcess(7, 10, "renamed");
-  EXPECT_EQ(NameOfProcess(2), "renamed");
+  EXPECT_EQ(NameOfProcess(2), "s");
 }
 
 TEST_F(TrackTableTest, ProcessTree) {
@@ -281,7 +281,7 @@ TEST_F(TrackTableTest, EachChangeOfATrackHasANewVersion) {
   expect_change(__LINE__);
   DescribeThread(2, 1, "renamed");
   expect_change(__LINE__);
-  // Another track names the same thread, and another the same process.
+  // Another thread has the same tid, and another process the same pid.
   DescribeThread(4, 1, "again");
   expect_change(__LINE__);
   DescribeProcess(5, 10, "again");
@@ -290,10 +290,10 @@ TEST_F(TrackTableTest, EachChangeOfATrackHasANewVersion) {
   expect_change(__LINE__);
   table_.AddProcess(10, "named");
   expect_change(__LINE__);
-  EXPECT_EQ(Info(1).name, "named");
+  EXPECT_EQ(Info(5).name, "named");
   table_.AddThread(10, 11, "named");
   expect_change(__LINE__);
-  EXPECT_EQ(Info(2).name, "named");
+  EXPECT_EQ(Info(2).name, "renamed");
   table_.SetCounter(table_.IndexOf(3));
   expect_change(__LINE__);
   EXPECT_TRUE(Info(3).is_counter);
