@@ -280,7 +280,10 @@ def clock_table_seeds(_):
 def track_table_seeds(_):
   """See track_table_fuzzer.cc: descriptions of tracks, and others."""
   def describe(uuid, kinds, *more, merging=7):
-    return bytes([10, kinds, uuid, *more, merging])
+    return bytes([11, kinds, uuid, *more, merging])
+
+  def writer(sequence, pid, machine=0):
+    return bytes([10, sequence, pid + 1, machine])
 
   # Each track is part of the one before; then they are a circle.
   row = b''.join(describe(uuid, 3, uuid - 1, 2) for uuid in range(2, 12))
@@ -291,6 +294,10 @@ def track_table_seeds(_):
          bytes([7, 3, 255, 1, 8, 3, 4, 255]) +
          bytes([9, 2, 2, 1, 3, 2, 1, 3, 2, 7]) + describe(2, 68, 3, 4, 0, 2))
   yield bytes([0, 5, 1, 1, 2, 2, 3, 3, 1, 5, 4, 3, 1, 5, 7, 4, 1])
+  # Two programs with one uuid, and tracks below it.
+  yield b''.join(
+      writer(pid, pid) + describe(1, 8, 2, 1, 0) + describe(2, 5, 1, 2, 3, 4) +
+      describe(3, 3, 2, 1) for pid in (2, 3, 2))
   yield (describe(1, 0, merging=2) + describe(2, 0, merging=3 + 32 + 16) +
          describe(3, 0, merging=3 + 8) + b'\5' + describe(3, 0, merging=1))
 

@@ -42,7 +42,7 @@ constexpr size_t kMaxPath = 256;
 class Run {
  public:
   void Step(FuzzInput* input) {
-    switch (input->Byte() % 12) {
+    switch (input->Byte() % 13) {
       case 0:
         Keep(table_.IndexOf(Uuid(input)));
         break;
@@ -92,6 +92,12 @@ class Run {
       case 9:
         AddProcessTree(input);
         break;
+      case 10: {
+        const uint32_t sequence = input->Byte() % 3;
+        const int32_t pid = Id(input);
+        table_.SetWriter({sequence, pid, input->Byte() % 2});
+        break;
+      }
       default:
         Describe(input);
         break;
@@ -129,6 +135,10 @@ class Run {
                   now.info.is_counter == before.info.is_counter &&
                   now.info.merging == before.info.merging &&
                   now.info.merge_key == before.info.merge_key &&
+                  now.info.process == before.info.process &&
+                  now.info.thread == before.info.thread &&
+                  now.info.outer_pid == before.info.outer_pid &&
+                  now.info.ordinal == before.info.ordinal &&
                   now.info.parent == before.info.parent,
               "a description changes");
         Check(!before.is_known || now.path == before.path, "a path changes");
@@ -163,7 +173,8 @@ class Run {
 
   void Keep(TrackIndex index) {
     indexes_.emplace_back(index, table_.uuid(index));
-    Check(table_.IndexOf(table_.uuid(index)) == index, "it has two places");
+    Check(table_.IndexOfNumber(table_.uuid(index)) == index,
+          "it has two places");
   }
 
   static void Fill(FuzzInput* input, ProcessDescriptor* process) {
@@ -230,7 +241,8 @@ class Run {
       track->set_sibling_merge_key_int(merging / 32);
     const auto bytes = track.SerializeAsArray();
     table_.Describe({bytes.data(), bytes.size()});
-    Check(table_.Find(uuid).has_value(), "it is not described");
+    Check(table_.Find(table_.NumberOf(uuid)).has_value(),
+          "it is not described");
   }
 
   static void CheckInfo(const TrackInfo& info) {

@@ -185,7 +185,7 @@ bool TraceMerger::SurveyInput(Input* input) {
       return Fail(input->name(), "a compressed packet cannot be read");
     input->sequences.insert(packet->sequence_id);
     if (packet->content == ScannedPacket::Content::kTrack &&
-        !CheckTrack(packet->content_bytes, *input)) {
+        !CheckTrack(*packet, *input)) {
       return false;
     }
   }
@@ -195,25 +195,35 @@ bool TraceMerger::SurveyInput(Input* input) {
          Fail(input->name(), input->stream_error());
 }
 
-bool TraceMerger::CheckTrack(ConstBytes descriptor, const Input& input) {
-  const TrackDescriptor::Decoder track(descriptor);
-  Identity identity;
-  identity.parent = track.parent_uuid();
+bool TraceMerger::CheckTrack(const ScannedPacket& packet, const Input& input) {
+  const TrackDescriptor::Decoder track(packet.content_bytes);
+  const protozero::internal::PacketWriter writer = packet.writer();
+  Described described;
+  described.input = &input;
+  described.parent = track.parent_uuid();
+  described.process.writer_pid = writer.pid;
+  described.process.machine = writer.machine;
   if (track.has_process()) {
-    identity.pid =
+    described.process.pid =
         protozero::trace::ProcessDescriptor::Decoder(track.process()).pid();
   }
   if (track.has_thread()) {
     const protozero::trace::ThreadDescriptor::Decoder thread(track.thread());
-    identity.pid = thread.pid();
-    identity.tid = thread.tid();
+    described.process.pid = thread.pid();
+    described.tid = thread.tid();
   }
-  const auto [found, is_new] =
-      tracks_.try_emplace(track.uuid(), Described{identity, &input});
+  const auto [found, is_new] = tracks_.try_emplace(track.uuid(), described);
   const Described& known = found->second;
-  if (is_new || known.input == &input || !(known.identity != identity))
+  if (is_new || known.input == &input)
     return true;
-  return Fail(input.name(), "track " + std::to_string(track.uuid()) +
+  const bool is_other = known.process.pid != described.process.pid ||
+                        known.tid != described.tid ||
+                        known.parent != described.parent ||
+                        ((track.has_process() || track.has_thread()) &&
+                         protozero::internal::ProcessTable::IsOther(
+                             known.process, described.process.pid, writer));
+  return !is_other ||
+         Fail(input.name(), "track " + std::to_string(track.uuid()) +
                                 " is another one in " + known.input->name() +
                                 kArchiveHint);
 }

@@ -17,6 +17,7 @@
 #include "protozero/proto_decoder.h"
 #include "src/pbz/field_stream.h"
 #include "src/pztrace/edit/packet_scanner.h"
+#include "src/tracing/trace_reader/process_table.h"
 
 namespace pztrace {
 
@@ -57,21 +58,15 @@ class TraceMerger {
  private:
   class Input;
   // The process, the thread and the parent of a track.
-  struct Identity {
-    int32_t pid = 0;
+  struct Described {
+    protozero::internal::ProcessTable::Process process;
     int64_t tid = 0;
     uint64_t parent = 0;
-    bool operator!=(const Identity& other) const {
-      return pid != other.pid || tid != other.tid || parent != other.parent;
-    }
-  };
-  struct Described {
-    Identity identity;
     const Input* input;
   };
 
   bool SurveyInput(Input* input);
-  bool CheckTrack(protozero::ConstBytes descriptor, const Input& input);
+  bool CheckTrack(const ScannedPacket& packet, const Input& input);
   bool CheckClocks();
   // Returns whether the clocks may be those of one host. |earlier| begins
   // first.

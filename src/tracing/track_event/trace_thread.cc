@@ -140,8 +140,8 @@ uint64_t ProcessUuid() {
   // Without /proc, the random bytes that the kernel gives each program.
   if (start_time == 0) {
     if (const auto* random =
-            reinterpret_cast<const uint64_t*>(getauxval(AT_RANDOM))) {
-      uuid = HashNumber(uuid, *random);
+            reinterpret_cast<const char*>(getauxval(AT_RANDOM))) {
+      uuid = HashText(uuid, {random, 8});
     }
   }
   g_process_uuid.store(uuid, std::memory_order_relaxed);

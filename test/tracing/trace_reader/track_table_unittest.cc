@@ -42,6 +42,26 @@ class TrackTableTest : public testing::Test {
         process->set_process_name(name);
     });
   }
+  // Describes a thread of a process that any program may have.
+  void DescribeThreadOf(uint64_t uuid,
+                        uint64_t parent,
+                        int32_t pid,
+                        int64_t tid,
+                        const char* name) {
+    Describe(uuid, parent, [&](TrackDescriptor* track) {
+      auto* const thread = track->set_thread();
+      thread->set_pid(pid);
+      thread->set_tid(tid);
+      thread->set_thread_name(name);
+    });
+  }
+  // Begins a packet of a program, which the service knows by |pid|.
+  void WriteAs(uint32_t sequence, int32_t pid, uint32_t machine = 0) {
+    table_.SetWriter({sequence, pid, machine});
+  }
+  // Returns the description of the track that the program calls |uuid|.
+  TrackInfo SaidInfo(uint64_t uuid) { return Info(table_.NumberOf(uuid)); }
+
   void DescribeThread(uint64_t uuid,
                       uint64_t parent,
                       const char* name,
@@ -73,6 +93,14 @@ class TrackTableTest : public testing::Test {
     table_.AddProcessTree(
         {reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()});
   }
+  // Returns a ThreadDescriptor. It is valid until the next call.
+  protozero::ConstBytes ThreadBytes(int32_t pid, int64_t tid) {
+    HeapBuffered<protozero::trace::ThreadDescriptor> thread;
+    thread->set_pid(pid);
+    thread->set_tid(tid);
+    thread_ = thread.SerializeAsString();
+    return {reinterpret_cast<const uint8_t*>(thread_.data()), thread_.size()};
+  }
   TrackInfo Info(uint64_t uuid) {
     return table_.Find(uuid).value_or(TrackInfo());
   }
@@ -82,6 +110,7 @@ class TrackTableTest : public testing::Test {
 
   TextTable texts_;
   TrackTable table_{&texts_};
+  std::string thread_;
 };
 
 TEST_F(TrackTableTest, AThreadBelongsToItsProcess) {
@@ -101,6 +130,191 @@ TEST_F(TrackTableTest, AThreadBelongsToItsProcess) {
   DescribeThread(9, 7, "");
   EXPECT_EQ(Info(8).parent, 1u);
   EXPECT_EQ(Info(9).parent, 7u);
+}
+
+TEST_F(TrackTableTest, APidThatIsUsedAgain) {
+  DescribeProcess(100, 7, "builder");
+  DescribeThreadOf(101, 0, 7, 8, "lexer");
+  DescribeProcess(200, 7, "deployer");
+  DescribeThreadOf(201, 0, 7, 8, "uploader");
+  EXPECT_EQ(NameOfProcess(101), "builder");
+  EXPECT_EQ(NameOfProcess(201), "deployer");
+  EXPECT_EQ(Info(101).name, "lexer");
+  EXPECT_EQ(Info(201).name, "uploader");
+  EXPECT_NE(Info(100).process, Info(200).process);
+  EXPECT_NE(Info(101).thread, Info(201).thread);
+  EXPECT_EQ(Info(101).process, Info(100).process);
+  EXPECT_EQ(Info(201).process, Info(200).process);
+  EXPECT_TRUE(Info(100).shares_id);
+  // They have different names.
+  EXPECT_EQ(Info(200).ordinal, 1u);
+  // Both are described again, and stay who they are.
+  DescribeProcess(100, 7, "builder");
+  DescribeThreadOf(101, 0, 7, 8, "lexer");
+  EXPECT_EQ(NameOfProcess(101), "builder");
+  EXPECT_EQ(NameOfProcess(201), "deployer");
+}
+
+TEST_F(TrackTableTest, ProcessesOfOneNameAndPidAreNumbered) {
+  for (uint64_t uuid = 1; uuid <= 3; ++uuid) {
+    DescribeProcess(uuid, 7, "server");
+    EXPECT_EQ(Info(uuid).ordinal, uuid);
+  }
+  // A name that comes back has the same number.
+  DescribeProcess(2, 7, "renamed");
+  EXPECT_EQ(Info(2).ordinal, 1u);
+  DescribeProcess(2, 7, "server");
+  EXPECT_EQ(Info(2).ordinal, 2u);
+  DescribeProcess(4, 8, "server");
+  EXPECT_EQ(Info(4).ordinal, 1u);
+  EXPECT_FALSE(Info(4).shares_id);
+  // The same for threads of one process.
+  DescribeThreadOf(11, 4, 8, 9, "worker");
+  DescribeThreadOf(12, 4, 8, 9, "worker");
+  DescribeThreadOf(13, 3, 8, 9, "worker");
+  EXPECT_EQ(Info(11).ordinal, 1u);
+  EXPECT_EQ(Info(12).ordinal, 2u);
+  EXPECT_EQ(Info(13).ordinal, 1u);
+}
+
+TEST_F(TrackTableTest, AProcessMayBeDescribedAfterItsThreads) {
+  DescribeThreadOf(101, 100, 1, 1, "main");
+  DescribeThreadOf(201, 200, 1, 1, "main");
+  EXPECT_NE(Info(101).thread, Info(201).thread);
+  DescribeProcess(100, 1, "first");
+  DescribeProcess(200, 1, "second");
+  EXPECT_EQ(NameOfProcess(101), "first");
+  EXPECT_EQ(NameOfProcess(201), "second");
+  EXPECT_EQ(Info(101).process, Info(100).process);
+  EXPECT_EQ(Info(201).process, Info(200).process);
+}
+
+TEST_F(TrackTableTest, ThreadsWithoutAParentAreOfTheirProgram) {
+  // The sequences are those of two threads of each of two programs.
+  WriteAs(2, 4711);
+  DescribeProcess(100, 1, "first");
+  WriteAs(3, 4712);
+  DescribeProcess(200, 1, "second");
+  WriteAs(4, 4711);
+  DescribeThreadOf(101, 0, 1, 5, "worker");
+  WriteAs(5, 4712);
+  DescribeThreadOf(201, 0, 1, 5, "worker");
+  EXPECT_EQ(NameOfProcess(101), "first");
+  EXPECT_EQ(NameOfProcess(201), "second");
+  EXPECT_EQ(Info(100).outer_pid, 4711);
+  EXPECT_EQ(Info(200).outer_pid, 4712);
+  // The sequence tells them apart if the service does not know the programs.
+  WriteAs(6, 0);
+  DescribeProcess(300, 9, "third");
+  WriteAs(7, 0);
+  DescribeProcess(400, 9, "fourth");
+  WriteAs(6, 0);
+  DescribeThreadOf(301, 0, 9, 5, "worker");
+  EXPECT_EQ(NameOfProcess(301), "third");
+  EXPECT_EQ(Info(300).outer_pid, 0);
+}
+
+TEST_F(TrackTableTest, ThreadsWithoutTracks) {
+  // ThreadDescriptors of two containers, and events that name a thread.
+  WriteAs(2, 4711);
+  const uint64_t first = table_.uuid(table_.AddThread(ThreadBytes(1, 1)));
+  table_.AddProcess(1, "first");
+  WriteAs(3, 4712);
+  const uint64_t second = table_.uuid(table_.AddThread(ThreadBytes(1, 1)));
+  table_.AddProcess(1, "second");
+  EXPECT_NE(first, second);
+  EXPECT_EQ(NameOfProcess(first), "first");
+  EXPECT_EQ(NameOfProcess(second), "second");
+  EXPECT_EQ(table_.uuid(table_.IndexOfThread(1, 1)), second);
+  WriteAs(2, 4711);
+  EXPECT_EQ(table_.uuid(table_.IndexOfThread(1, 1)), first);
+  // Another thread of the first program.
+  WriteAs(4, 4711);
+  const uint64_t other = table_.uuid(table_.AddThread(ThreadBytes(1, 2)));
+  EXPECT_EQ(Info(other).process, Info(first).process);
+}
+
+TEST_F(TrackTableTest, TwoProgramsUseOneUuid) {
+  for (const int32_t pid : {4711, 4712}) {
+    WriteAs(static_cast<uint32_t>(pid), pid);
+    DescribeProcess(100, 1, "server");
+    DescribeThreadOf(101, 100, 1, 1, "main");
+    Describe(102, 101, [&](TrackDescriptor* track) {
+      track->set_name(pid == 4711 ? "first" : "second");
+    });
+    DescribeOther(103, 0, "global");
+  }
+  const TrackInfo second = SaidInfo(100);
+  const uint64_t second_thread = table_.NumberOf(101);
+  EXPECT_EQ(second.outer_pid, 4712);
+  EXPECT_EQ(SaidInfo(102).name, "second");
+  EXPECT_EQ(SaidInfo(102).parent, second_thread);
+  EXPECT_EQ(Info(second_thread).parent, table_.NumberOf(100));
+  EXPECT_EQ(table_.SaidUuid(table_.IndexOf(102)), 102u);
+  EXPECT_EQ(table_.NumberOf(103), 103u);
+  WriteAs(5000, 4711);
+  EXPECT_EQ(SaidInfo(100).outer_pid, 4711);
+  EXPECT_EQ(SaidInfo(102).name, "first");
+  EXPECT_NE(second.process, SaidInfo(100).process);
+  EXPECT_NE(second_thread, table_.NumberOf(101));
+  EXPECT_EQ(table_.NumberOf(101), 101u);
+  // The threads of one program come before the process.
+  WriteAs(3, 4713);
+  DescribeThreadOf(101, 100, 1, 1, "main");
+  DescribeProcess(100, 1, "third");
+  EXPECT_EQ(NameOfProcess(table_.NumberOf(101)), "third");
+  EXPECT_EQ(NameOfProcess(101), "server");
+}
+
+TEST_F(TrackTableTest, OneProcessStaysOne) {
+  // Recorded by its own service, by another one outside of its container, and
+  // in a file without a service.
+  for (const int32_t pid : {1, 4711, 0}) {
+    WriteAs(2, pid);
+    DescribeProcess(100, 1, "server");
+    DescribeThreadOf(101, 100, 1, 1, "main");
+    EXPECT_EQ(table_.NumberOf(100), 100u);
+    EXPECT_EQ(table_.NumberOf(101), 101u);
+  }
+  EXPECT_EQ(table_.All(), (std::vector<uint64_t>{100, 101}));
+  EXPECT_EQ(Info(100).ordinal, 1u);
+  // Another program describes a process, too.
+  WriteAs(3, 50);
+  DescribeProcess(200, 50, "viewer");
+  DescribeProcess(300, 60, "viewed");
+  WriteAs(4, 60);
+  DescribeProcess(300, 60, "viewed");
+  EXPECT_EQ(table_.NumberOf(300), 300u);
+  EXPECT_EQ(Info(300).outer_pid, 0);
+}
+
+TEST_F(TrackTableTest, ProcessesOfOtherMachines) {
+  WriteAs(2, 7, 0);
+  DescribeProcess(100, 7, "server");
+  WriteAs(3, 7, 1);
+  DescribeProcess(100, 7, "server");
+  EXPECT_NE(SaidInfo(100).process, Info(100).process);
+  EXPECT_EQ(SaidInfo(100).ordinal, 2u);
+}
+
+TEST_F(TrackTableTest, TheSystemsProcessesAreNotThoseOfContainers) {
+  WriteAs(2, 4711);
+  DescribeProcess(100, 10, "server");
+  WriteAs(1, 0);
+  AddTree("init", "kernel");
+  EXPECT_EQ(Info(100).name, "server");
+  WriteAs(3, 10);
+  DescribeProcess(200, 10, "");
+  EXPECT_EQ(Info(200).name, "init");
+}
+
+TEST_F(TrackTableTest, IdsOfZero) {
+  DescribeProcess(100, 0, "zero");
+  DescribeThreadOf(101, 100, 0, 0, "main");
+  EXPECT_TRUE(Info(100).is_process);
+  EXPECT_TRUE(Info(101).is_thread);
+  EXPECT_EQ(NameOfProcess(101), "zero");
+  EXPECT_EQ(Info(101).process, Info(100).process);
 }
 
 TEST_F(TrackTableTest, TheLastNameOfAProcess) {

@@ -42,8 +42,8 @@ constexpr uint64_t HashTrack(uint64_t id, std::string_view name) {
 inline constexpr uint64_t kCounterId = 0x636f756e746572;
 
 // Returns a number of this process, and of no other one on this machine: a hash
-// of its id and start time and, in a container, of its PID namespace. Outside of
-// containers, Perfetto's SDK uses the same number.
+// of its id and start time and, in a container, of its PID namespace. Outside
+// of containers, Perfetto's SDK uses the same number.
 uint64_t ProcessUuid();
 
 }  // namespace internal
