@@ -208,7 +208,8 @@ from their beginning on. The packets with events are unchanged.
         &arguments->strings.hashed},
        {"--process NAME",
         "events of this process only: its name, in which '*' stands for any "
-        "text, or its number; repeatable",
+        "text, or its number, in a container also that of the recorder's side; "
+        "repeatable",
         &arguments->wishes.processes}},
       "Counters, and other events without a category, stay.\n"};
 }

@@ -38,7 +38,9 @@ constexpr std::tuple kProcessColumns{
     TableColumn{"host", "`--host`, by default this machine's name",
                 &ProcessCells::host},
     TableColumn{"file", "the trace", &ProcessCells::file},
-    TableColumn{"process", "empty and 0 if the row belongs to no process",
+    TableColumn{"process",
+                "empty and 0 if the row belongs to no process; `server (2nd)` "
+                "or `server (4711)` shares name and pid with an earlier one",
                 &ProcessCells::process},
     TableColumn{"pid", "", &ProcessCells::pid}};
 

@@ -66,9 +66,9 @@ class Threads {
       return 0;
     Thread& thread = threads_[place.thread_number];
     if (thread.utid == 0) {
-      thread.utid = static_cast<uint32_t>(threads_.size());
-      thread.pid = place.pid;
       thread.tid = place.tid;
+      thread.is_main = place.tid == place.pid;
+      thread.utid = NewUtid(place, thread.is_main);
     }
     thread.upid = UpidOf(place);
     return thread.utid;
@@ -78,22 +78,22 @@ class Threads {
   uint32_t UpidOf(uint32_t number, int64_t pid) {
     if (number == 0 && pid == 0)
       return 0;
-    if (number == 0) {
-      const auto known = numbers_.find(pid);
-      number = known != numbers_.end() ? known->second : 0;
-    }
-    Process& process =
-        number != 0 ? processes_[number] : undescribed_processes_[pid];
+    Process& process = Find(number, pid);
     if (process.upid == 0) {
       process.upid = ++num_processes_;
       process.pid = pid;
+      // Each process has a main thread.
+      if (process.main_utid == 0)
+        process.main_utid = ++num_threads_;
     }
     return process.upid;
   }
-  // Gives a process or thread the name of its track.
-  void SetName(const TrackInfo& info) {
+  // Takes the name of a process or thread from its track.
+  void Describe(const TrackInfo& info) {
     if (info.is_process) {
-      processes_[info.process].name = info.name;
+      Process& process = processes_[info.process];
+      process.name = info.name;
+      process.start_ns = info.start_ns;
       numbers_[info.outer_pid != 0 ? info.outer_pid : info.pid] = info.process;
     }
     const auto thread = threads_.find(info.thread);
@@ -103,18 +103,11 @@ class Threads {
 
   void Write(RowWriter* processes, RowWriter* threads) const {
     for (const auto& [number, process] : processes_)
-      WriteProcess(process, processes);
+      WriteProcess(process, processes, threads);
     for (const auto& [pid, process] : undescribed_processes_)
-      WriteProcess(process, processes);
-    for (const auto& [number, thread] : threads_) {
-      WriteRow(kThreadTable,
-               ThreadRow{{thread.utid},
-                         thread.tid,
-                         TextOrNull(thread.name),
-                         NumberOrNull(thread.upid),
-                         thread.pid == thread.tid},
-               threads);
-    }
+      WriteProcess(process, processes, threads);
+    for (const auto& [number, thread] : threads_)
+      WriteThread(thread, threads);
   }
 
  private:
@@ -122,22 +115,62 @@ class Threads {
     uint32_t upid = 0;
     int64_t pid = 0;
     std::string name;
+    int64_t start_ns = 0;
+    uint32_t main_utid = 0;
+    bool has_main_track = false;
   };
   struct Thread {
     uint32_t utid = 0;
     uint32_t upid = 0;
-    int64_t pid = 0;
     int64_t tid = 0;
     std::string name;
+    bool is_main = false;
   };
 
-  static void WriteProcess(const Process& process, RowWriter* rows) {
+  Process& Find(uint32_t number, int64_t pid) {
+    if (number == 0) {
+      const auto known = numbers_.find(pid);
+      number = known != numbers_.end() ? known->second : 0;
+    }
+    return number != 0 ? processes_[number] : undescribed_processes_[pid];
+  }
+
+  uint32_t NewUtid(const TrackPlace& place, bool is_main) {
+    Process& process = Find(place.process_number, place.pid);
+    if (!is_main || process.has_main_track)
+      return ++num_threads_;
+    process.has_main_track = true;
+    if (process.main_utid == 0)
+      process.main_utid = ++num_threads_;
+    return process.main_utid;
+  }
+
+  static void WriteProcess(const Process& process,
+                           RowWriter* processes,
+                           RowWriter* threads) {
     WriteRow(kProcessTable,
-             ProcessRow{{process.upid}, process.pid, TextOrNull(process.name)},
+             ProcessRow{{process.upid},
+                        process.pid,
+                        TextOrNull(process.name),
+                        NullIf(process.start_ns == 0, process.start_ns)},
+             processes);
+    if (!process.has_main_track) {
+      WriteThread({process.main_utid, process.upid, process.pid, "", true},
+                  threads);
+    }
+  }
+  static void WriteThread(const Thread& thread, RowWriter* rows) {
+    WriteRow(kThreadTable,
+             ThreadRow{{thread.utid},
+                       thread.tid,
+                       TextOrNull(thread.name),
+                       NumberOrNull(thread.upid),
+                       thread.is_main},
              rows);
   }
 
   uint32_t num_processes_ = 0;
+  uint32_t num_threads_ = 0;
   // The numbers of processes by the pid that the recorder has seen.
   std::map<int64_t, uint32_t> numbers_;
   std::map<uint32_t, Process> processes_;             // By number.
@@ -366,7 +399,7 @@ class TraceDatabase {
       const auto parent_id =
           has_parent ? std::optional(TrackIdOf(info.parent)) : std::nullopt;
       const uint32_t utid = threads_.UtidOf(exported.place);
-      threads_.SetName(info);
+      threads_.Describe(info);
       WriteRow(kTrackTable,
                TrackTableRow{{static_cast<int64_t>(i)},
                              TextOrNull(info.name),

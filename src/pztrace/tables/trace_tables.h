@@ -32,12 +32,15 @@ struct ProcessRow {
   PrimaryKey upid;
   int64_t pid;
   TextCell name;
+  std::optional<int64_t> start_ts;
 };
 
 inline constexpr std::tuple kProcessTable{
     TableColumn{"upid", "", &ProcessRow::upid},
     TableColumn{"pid", "", &ProcessRow::pid},
-    TableColumn{"name", "", &ProcessRow::name}};
+    TableColumn{"name", "", &ProcessRow::name},
+    TableColumn{"start_ts", "its start, if the trace says it",
+                &ProcessRow::start_ts, Unit::kNs}};
 
 struct ThreadRow {
   PrimaryKey utid;
