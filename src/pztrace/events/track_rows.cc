@@ -26,13 +26,16 @@ void AddToLine(const RowSlice& slice, Lines* lines) {
 }
 
 // Returns the order among siblings: processes and threads have that of their
-// numbers.
+// ids, and processes that share one that of the trace.
 int64_t OrderOf(const std::optional<TrackInfo>& info) {
   if (!info)
     return 0;
   if (info->is_thread)
     return info->tid;
-  return info->is_process ? info->pid : info->order;
+  constexpr uint32_t kShared = uint32_t{1} << 20;
+  return info->is_process ? int64_t{info->pid} * kShared +
+                                std::min(info->process, kShared - 1)
+                          : info->order;
 }
 
 void SortByTime(TrackEvents* events) {

@@ -190,6 +190,7 @@ class IdentityTest(TimelineCommandTest):
       for label in 'server 1 (4711)', 'server 1 (4712)':
         self.assertEqual(labels.count(label), 1, labels)
       self.assertEqual(labels.count('main 1'), 2)
+      self.assertLess(labels.index('server 1 (4711)'), labels.index('server 1 (4712)'))
       page = self.read(trace, 'html')
       for label in 'server 1 (4711)', 'server 1 (4712)':
         self.assertEqual(page.count(json.dumps(label)), 1)
