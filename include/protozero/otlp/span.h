@@ -1,0 +1,161 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef INCLUDE_PROTOZERO_OTLP_SPAN_H_
+#define INCLUDE_PROTOZERO_OTLP_SPAN_H_
+
+#include <stdint.h>
+
+#include <exception>
+#include <string_view>
+#include <utility>
+
+#include "protozero/otlp/attribute_value.h"
+#include "protozero/otlp/trace_context.h"
+
+#include "protozero/internal/macros.h"
+
+namespace protozero {
+PROTOZERO_ABI_BEGIN
+namespace otlp {
+
+namespace internal {
+struct Slot;
+
+// Append to a span or log that is open.
+void AddText(Slot*, std::string_view key, std::string_view value) noexcept;
+void AddBool(Slot*, std::string_view key, bool value) noexcept;
+void AddInt(Slot*, std::string_view key, int64_t value) noexcept;
+void AddDouble(Slot*, std::string_view key, double value) noexcept;
+void AddValue(Slot*, std::string_view key, const AttributeValue&) noexcept;
+
+PROTOZERO_ALWAYS_INLINE void AddAttribute(Slot* slot,
+                                          std::string_view key,
+                                          const AttributeValue& value) {
+  switch (value.type()) {
+    case AttributeValue::Type::kString:
+      return AddText(slot, key, value.text());
+    case AttributeValue::Type::kBool:
+      return AddBool(slot, key, value.int_value() != 0);
+    case AttributeValue::Type::kInt:
+      return AddInt(slot, key, value.int_value());
+    case AttributeValue::Type::kDouble:
+      return AddDouble(slot, key, value.double_value());
+    case AttributeValue::Type::kUint:
+    case AttributeValue::Type::kBytes:
+    case AttributeValue::Type::kStrings:
+    case AttributeValue::Type::kBools:
+    case AttributeValue::Type::kInts:
+    case AttributeValue::Type::kDoubles:
+      return AddValue(slot, key, value);
+  }
+}
+}  // namespace internal
+
+enum class SpanKind : uint8_t {
+  kInternal = 1,
+  kServer = 2,
+  kClient = 3,
+  kProducer = 4,
+  kConsumer = 5,
+};
+
+enum class StatusCode : uint8_t { kUnset = 0, kOk = 1, kError = 2 };
+
+// An operation, from Tracer::StartSpan() to End() or its destructor. What is
+// set is serialized at once, into memory that the span has for itself.
+//
+// A span that is not recorded, because it was not sampled, or tracing is off,
+// or memory was short, ignores all calls. Its context() is still that of a
+// span, if tracing is on, so that others follow its decision.
+//
+// One thread at a time may use a span. Another one may end it. Texts that are
+// not UTF-8 get question marks; Account::repaired_texts counts them.
+class Span {
+ public:
+  // Makes a span that is not recorded, without a context.
+  Span() = default;
+  Span(Span&& other) noexcept
+      : slot_(std::exchange(other.slot_, nullptr)),
+        context_(std::move(other.context_)) {}
+  Span& operator=(Span&& other) noexcept {
+    if (this != &other) {
+      End();
+      slot_ = std::exchange(other.slot_, nullptr);
+      context_ = std::move(other.context_);
+    }
+    return *this;
+  }
+  ~Span() { End(); }
+
+  bool IsRecording() const { return slot_ != nullptr; }
+  const SpanContext& context() const { return context_; }
+
+  // Sets an attribute. The last value of a key counts. A key that is empty, or
+  // beyond the limit, is counted in the span as dropped.
+  Span& SetAttribute(std::string_view key, const AttributeValue& value) {
+    if (PROTOZERO_LIKELY(slot_ != nullptr))
+      internal::AddAttribute(slot_, key, value);
+    return *this;
+  }
+  Span& SetAttributes(Attributes attributes) {
+    for (const Attribute& attribute : attributes)
+      SetAttribute(attribute.key, attribute.value);
+    return *this;
+  }
+
+  // Adds an event, at this time or at a Unix time in nanoseconds.
+  void AddEvent(std::string_view name,
+                Attributes attributes = {},
+                uint64_t unix_time_ns = 0) noexcept {
+    if (slot_ != nullptr)
+      WriteEvent(name, attributes, unix_time_ns);
+  }
+  // Adds an event as the specification wants it of an exception.
+  void RecordException(std::string_view type,
+                       std::string_view message,
+                       std::string_view stack_trace = {}) noexcept;
+  void RecordException(const std::exception& exception) noexcept {
+    RecordException("std::exception", exception.what());
+  }
+
+  // Adds a link to another span. One to an invalid context is not written.
+  void AddLink(const SpanContext& other, Attributes attributes = {}) noexcept {
+    if (slot_ != nullptr)
+      WriteLink(other, attributes);
+  }
+
+  // Sets the status. As the specification says, kUnset changes nothing, kOk is
+  // final, and only kError has a description.
+  void SetStatus(StatusCode code, std::string_view description = {}) noexcept {
+    if (slot_ != nullptr)
+      WriteStatus(code, description);
+  }
+
+  // Gives it another name.
+  void UpdateName(std::string_view name) noexcept;
+
+  // Ends it, now or at a Unix time in nanoseconds. Once it has ended, all calls
+  // are ignored.
+  void End(uint64_t unix_time_ns = 0) noexcept {
+    if (slot_ != nullptr)
+      EndRecording(unix_time_ns);
+  }
+
+ private:
+  friend class Tracer;
+  void WriteEvent(std::string_view, Attributes, uint64_t) noexcept;
+  void WriteLink(const SpanContext&, Attributes) noexcept;
+  void WriteStatus(StatusCode, std::string_view) noexcept;
+  void EndRecording(uint64_t) noexcept;
+
+  internal::Slot* slot_ = nullptr;
+  SpanContext context_;
+};
+
+}  // namespace otlp
+PROTOZERO_ABI_END
+}  // namespace protozero
+
+#include "protozero/internal/undef_macros.h"
+
+#endif  // INCLUDE_PROTOZERO_OTLP_SPAN_H_

@@ -1,0 +1,116 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+// All pipelines of the process: for threads that end, and for fork().
+
+#include <pthread.h>
+
+#include <vector>
+
+#include "src/otlp/pipeline_state.h"
+
+#include "protozero/internal/macros.h"
+
+namespace protozero {
+PROTOZERO_ABI_BEGIN
+namespace otlp {
+namespace internal {
+namespace {
+
+pthread_mutex_t registry_mutex = PTHREAD_MUTEX_INITIALIZER;
+PipelineState* first_pipeline = nullptr;
+
+PipelineState* FindPipeline(uint64_t id) {
+  PipelineState* pipeline = first_pipeline;
+  while (pipeline != nullptr && pipeline->id != id)
+    pipeline = pipeline->next_pipeline;
+  return pipeline;
+}
+
+// The states that a thread has in pipelines. A pipeline may be gone when the
+// thread ends.
+class JoinedPipelines {
+ public:
+  struct Joined {
+    uint64_t pipeline_id;
+    ThreadState* state;
+  };
+
+  ~JoinedPipelines() {
+    has_ended = true;
+    PipelineState::last_thread = {0, nullptr};
+    pthread_mutex_lock(&registry_mutex);
+    for (const Joined& one : joined) {
+      if (PipelineState* const pipeline = FindPipeline(one.pipeline_id))
+        pipeline->Leave(one.state);
+    }
+    pthread_mutex_unlock(&registry_mutex);
+  }
+
+  static thread_local bool has_ended;
+  std::vector<Joined> joined;
+};
+thread_local bool JoinedPipelines::has_ended = false;
+thread_local JoinedPipelines joined_pipelines;
+
+void LockAll() {
+  pthread_mutex_lock(&registry_mutex);
+  for (PipelineState* p = first_pipeline; p != nullptr; p = p->next_pipeline)
+    p->LockForFork();
+}
+
+void UnlockAll() {
+  for (PipelineState* p = first_pipeline; p != nullptr; p = p->next_pipeline)
+    p->UnlockAfterFork();
+  pthread_mutex_unlock(&registry_mutex);
+}
+
+void ResetAllInChild() {
+  PipelineState::last_thread = {0, nullptr};
+  for (PipelineState* p = first_pipeline; p != nullptr; p = p->next_pipeline)
+    p->ResetInChild(JoinedState(p->id));
+  pthread_mutex_init(&registry_mutex, nullptr);
+}
+
+}  // namespace
+
+ThreadState* JoinedState(uint64_t pipeline_id) {
+  if (JoinedPipelines::has_ended)
+    return nullptr;
+  for (const JoinedPipelines::Joined& one : joined_pipelines.joined) {
+    if (one.pipeline_id == pipeline_id)
+      return one.state;
+  }
+  return nullptr;
+}
+
+bool MayJoin() {
+  return !JoinedPipelines::has_ended;
+}
+
+void LeaveAtThreadExit(uint64_t pipeline_id, ThreadState* state) {
+  joined_pipelines.joined.push_back({pipeline_id, state});
+}
+
+void RegisterPipeline(PipelineState* pipeline) {
+  static const int registered =
+      pthread_atfork(LockAll, UnlockAll, ResetAllInChild);
+  static_cast<void>(registered);
+  pthread_mutex_lock(&registry_mutex);
+  pipeline->next_pipeline = first_pipeline;
+  first_pipeline = pipeline;
+  pthread_mutex_unlock(&registry_mutex);
+}
+
+void UnregisterPipeline(PipelineState* pipeline) {
+  pthread_mutex_lock(&registry_mutex);
+  PipelineState** place = &first_pipeline;
+  while (*place != pipeline)
+    place = &(*place)->next_pipeline;
+  *place = pipeline->next_pipeline;
+  pthread_mutex_unlock(&registry_mutex);
+}
+
+}  // namespace internal
+}  // namespace otlp
+PROTOZERO_ABI_END
+}  // namespace protozero

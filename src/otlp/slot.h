@@ -1,0 +1,93 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef SRC_OTLP_SLOT_H_
+#define SRC_OTLP_SLOT_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "protozero/otlp/batch_sink.h"
+#include "protozero/otlp/span.h"
+#include "protozero/otlp/tracer.h"
+
+#include "protozero/internal/macros.h"
+
+namespace protozero {
+PROTOZERO_ABI_BEGIN
+namespace otlp {
+namespace internal {
+
+class ThreadState;
+
+// The memory of a span or log that is open: the bytes of its message, which
+// grow, and what is needed to append to them. Slots are never freed while
+// their pipeline lives: the thread that owns one uses it again.
+//
+//   begin                                pos            end
+//   | ids, times, name | attributes, ... | free         |
+//
+// The bytes begin in the slot itself, and move to a block twice as large
+// when they are full. They are contiguous, so an attribute that is set again
+// can be taken out.
+struct Slot {
+  static constexpr size_t kInlineSize = 512;
+  // The room after |end|: for a status, the numbers of what was dropped, and
+  // varints that are written as whole words.
+  static constexpr size_t kEndRoom = 48;
+
+  Slot* next;
+  ThreadState* owner;
+  ScopeState* scope;
+  uint8_t* begin;
+  uint8_t* pos;
+  uint8_t* end;
+  // A bit for the hash of each key: one that has no bit here is new.
+  uint64_t key_bits;
+  uint64_t start_time;
+  // From the boot clock to Unix time. An end uses that of its beginning, so
+  // that durations are right when somebody sets the clock.
+  int64_t clock_offset;
+  UndecidedTrace* undecided;
+  uint32_t status_offset;
+  uint32_t dropped_attributes;
+  uint32_t dropped_events;
+  uint32_t dropped_links;
+  uint32_t repaired_texts;
+  uint16_t end_time_offset;
+  uint16_t num_attributes;
+  uint16_t num_events;
+  uint16_t num_links;
+  // The size of the block is kInlineSize << size_class. 0: in the slot.
+  uint8_t size_class;
+  // The limits of the pipeline, for the attributes that most programs write.
+  uint8_t short_text_limit;
+  uint32_t attribute_limit;
+  uint8_t attribute_tag;
+  Signal signal;
+  StatusCode status;
+  bool is_root;
+  bool has_rule_key;
+  bool is_wanted;
+  alignas(64) uint8_t inline_bytes[kInlineSize];
+};
+
+// Moves the bytes to a larger block. False if there is no memory, or the record
+// would be larger than it may be.
+bool Grow(Slot* slot, size_t size);
+
+// Returns the end of the bytes, with room for |size| more; null if there is
+// none.
+PROTOZERO_ALWAYS_INLINE uint8_t* RoomFor(Slot* slot, size_t size) {
+  if (PROTOZERO_UNLIKELY(static_cast<size_t>(slot->end - slot->pos) < size)) {
+    if (!Grow(slot, size))
+      return nullptr;
+  }
+  return slot->pos;
+}
+
+}  // namespace internal
+}  // namespace otlp
+PROTOZERO_ABI_END
+}  // namespace protozero
+
+#endif  // SRC_OTLP_SLOT_H_

@@ -1,0 +1,325 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include "protozero/otlp/span.h"
+
+#include <string.h>
+
+#include "protozero/otlp/tracer.h"
+#include "src/otlp/attributes.h"
+#include "src/otlp/pipeline_state.h"
+#include "src/otlp/protos/schema.h"
+#include "src/otlp/random_ids.h"
+#include "src/otlp/slot_fields.h"
+#include "src/otlp/wire.h"
+
+#include "protozero/internal/macros.h"
+
+namespace protozero {
+PROTOZERO_ABI_BEGIN
+namespace otlp {
+namespace {
+
+using internal::BytesTag;
+using internal::Fixed64Tag;
+using internal::kMaxHeader;
+using internal::PutFixed32;
+using internal::PutFixed64;
+using internal::PutLength;
+using internal::PutVarInt;
+using internal::Slot;
+using internal::ValueWriter;
+using internal::VarIntTag;
+using Schema = otlp_schema::Span;
+using EventSchema = otlp_schema::Span_Event;
+using LinkSchema = otlp_schema::Span_Link;
+using StatusSchema = otlp_schema::Status;
+
+// Flags of OTLP beyond those of traceparent: if the parent is known to be in
+// another program or not, and if it is.
+constexpr uint32_t kHasIsRemote = 0x100;
+constexpr uint32_t kIsRemote = 0x200;
+// The one field whose tag has two bytes, and the type of four bytes.
+constexpr uint32_t kFlagsTag = Schema::kFlagsFieldNumber << 3 | 5;
+
+template <size_t kSize>
+PROTOZERO_ALWAYS_INLINE uint8_t* PutId(uint8_t* pos,
+                                       uint32_t field,
+                                       const RandomId<kSize>& id) {
+  pos[0] = BytesTag(field);
+  pos[1] = kSize;
+  memcpy(pos + 2, id.bytes, kSize);
+  return pos + 2 + kSize;
+}
+
+template <size_t kSize>
+PROTOZERO_ALWAYS_INLINE void MakeId(RandomId<kSize>* id) {
+  for (size_t i = 0; i < kSize; i += 8) {
+    const uint64_t word = internal::RandomNumber();
+    memcpy(id->bytes + i, &word, 8);
+  }
+}
+
+// Makes the span part of a trace that a KeepRule decides. False without memory.
+bool JoinUndecided(internal::ThreadState* thread,
+                   Slot* slot,
+                   SpanContext* context,
+                   const SpanContext* parent) {
+  internal::PipelineState& pipeline = *thread->pipeline();
+  const uint16_t pipeline_id = static_cast<uint16_t>(pipeline.id);
+  if (parent != nullptr && parent->undecided != nullptr &&
+      parent->undecided_pipeline == pipeline_id &&
+      parent->undecided->Ref(parent->undecided_number)) {
+    slot->undecided = parent->undecided;
+  } else {
+    slot->undecided = pipeline.undecided.Begin(
+        thread, parent != nullptr && parent->is_remote && parent->IsSampled());
+    slot->is_root = true;
+    if (slot->undecided == nullptr)
+      return false;
+  }
+  slot->has_rule_key = !pipeline.keep_rule.attribute_key.empty();
+  context->undecided = slot->undecided;
+  context->undecided_number = slot->undecided->number();
+  context->undecided_pipeline = pipeline_id;
+  return true;
+}
+
+// Writes the fields that each span has.
+PROTOZERO_ALWAYS_INLINE void WriteBeginning(Slot* slot,
+                                            const SpanContext& context,
+                                            const SpanContext* parent,
+                                            std::string_view name,
+                                            SpanKind kind) {
+  uint8_t* pos = slot->pos;
+  pos = PutId(pos, Schema::kTraceIdFieldNumber, context.trace_id);
+  pos = PutId(pos, Schema::kSpanIdFieldNumber, context.span_id);
+  uint32_t flags = context.flags | kHasIsRemote;
+  if (parent != nullptr) {
+    pos = PutId(pos, Schema::kParentSpanIdFieldNumber, parent->span_id);
+    flags |= parent->is_remote ? kIsRemote : 0;
+  }
+  *pos++ = Fixed64Tag(Schema::kStartTimeUnixNanoFieldNumber);
+  pos = PutFixed64(pos, slot->start_time);
+  *pos++ = Fixed64Tag(Schema::kEndTimeUnixNanoFieldNumber);
+  slot->end_time_offset = static_cast<uint16_t>(pos - slot->begin);
+  pos += 8;
+  *pos++ = VarIntTag(Schema::kKindFieldNumber);
+  *pos++ = static_cast<uint8_t>(kind);
+  *pos++ = static_cast<uint8_t>(kFlagsTag | 0x80);
+  *pos++ = static_cast<uint8_t>(kFlagsTag >> 7);
+  slot->pos = PutFixed32(pos, flags);
+  if (PROTOZERO_UNLIKELY(!context.trace_state.empty())) {
+    AddTextField(slot, BytesTag(Schema::kTraceStateFieldNumber),
+                 context.trace_state.Text());
+  }
+  AddTextField(slot, BytesTag(Schema::kNameFieldNumber), name);
+}
+
+// Returns this time as Unix time, for a span that is open.
+uint64_t UnixTimeIn(const Slot& slot) {
+  return internal::ReadClock(CLOCK_BOOTTIME) +
+         static_cast<uint64_t>(slot.clock_offset);
+}
+
+}  // namespace
+
+void Tracer::Start(Span* span,
+                   std::string_view name,
+                   const SpanOptions& options) const noexcept {
+  internal::PipelineState* const pipeline = scope_->pipeline;
+  const SpanContext* parent =
+      options.parent != nullptr ? options.parent : internal::current_context;
+  SpanContext& context = span->context_;
+  if (parent != nullptr && parent->IsValid()) {
+    context.trace_id = parent->trace_id;
+    if (PROTOZERO_UNLIKELY(!parent->trace_state.empty()))
+      context.trace_state = parent->trace_state;
+  } else {
+    parent = nullptr;
+    MakeId(&context.trace_id);
+  }
+  MakeId(&context.span_id);
+  if (!pipeline->options.sampler.IsSampled(context.trace_id, parent))
+    return;
+  context.flags = SpanContext::kSampled;
+
+  internal::ThreadState* const thread = pipeline->Thread();
+  Slot* const slot = BeginSlot(thread, scope_, Signal::kSpans,
+                               BytesTag(Schema::kAttributesFieldNumber));
+  if (PROTOZERO_UNLIKELY(slot == nullptr))
+    return;
+  if (PROTOZERO_UNLIKELY(pipeline->has_keep_rule) &&
+      !JoinUndecided(thread, slot, &context, parent)) {
+    thread->GiveBack(slot);
+    return CountNoMemory(pipeline, thread, Signal::kSpans);
+  }
+  const uint64_t boot_time = internal::ReadClock(CLOCK_BOOTTIME);
+  slot->clock_offset = pipeline->clock.OffsetAt(boot_time);
+  slot->start_time = boot_time + static_cast<uint64_t>(slot->clock_offset);
+  if (options.start_unix_time_ns != 0)
+    slot->start_time = options.start_unix_time_ns;
+  WriteBeginning(slot, context, parent, name, options.kind);
+  span->slot_ = slot;
+}
+
+void Span::UpdateName(std::string_view name) noexcept {
+  // The last value of a field counts.
+  if (slot_ != nullptr)
+    AddTextField(slot_, BytesTag(Schema::kNameFieldNumber), name);
+}
+
+void Span::WriteEvent(std::string_view name,
+                      Attributes attributes,
+                      uint64_t unix_time_ns) noexcept {
+  const PipelineOptions& options = slot_->scope->pipeline->options;
+  ValueWriter writer{options.attribute_value_length_limit};
+  const size_t room =
+      4 * kMaxHeader + name.size() +
+      writer.RoomForAttributes(attributes.begin(), attributes.size());
+  uint8_t* pos = slot_->num_events < options.event_count_limit
+                     ? RoomFor(slot_, room)
+                     : nullptr;
+  if (pos == nullptr) {
+    ++slot_->dropped_events;
+    return;
+  }
+  *pos++ = BytesTag(Schema::kEventsFieldNumber);
+  uint8_t* const event = ++pos;
+  *pos++ = Fixed64Tag(EventSchema::kTimeUnixNanoFieldNumber);
+  pos = PutFixed64(pos, unix_time_ns != 0 ? unix_time_ns : UnixTimeIn(*slot_));
+  ValueWriter name_writer{SIZE_MAX};
+  pos = name_writer.PutText(pos, BytesTag(EventSchema::kNameFieldNumber), name);
+  uint32_t dropped = 0;
+  pos = writer.PutAttributes(pos, BytesTag(EventSchema::kAttributesFieldNumber),
+                             attributes.begin(), attributes.size(),
+                             options.attribute_per_event_count_limit, &dropped);
+  if (dropped != 0) {
+    *pos++ = VarIntTag(EventSchema::kDroppedAttributesCountFieldNumber);
+    pos = PutVarInt(pos, dropped);
+  }
+  slot_->pos = PutLength(event, pos);
+  slot_->repaired_texts += writer.repaired + name_writer.repaired;
+  ++slot_->num_events;
+}
+
+void Span::RecordException(std::string_view type,
+                           std::string_view message,
+                           std::string_view stack_trace) noexcept {
+  if (stack_trace.empty()) {
+    return AddEvent("exception",
+                    {{"exception.type", type}, {"exception.message", message}});
+  }
+  AddEvent("exception", {{"exception.type", type},
+                         {"exception.message", message},
+                         {"exception.stacktrace", stack_trace}});
+}
+
+void Span::WriteLink(const SpanContext& other, Attributes attributes) noexcept {
+  if (!other.IsValid())
+    return;
+  const PipelineOptions& options = slot_->scope->pipeline->options;
+  ValueWriter writer{options.attribute_value_length_limit};
+  const std::string_view state = other.trace_state.Text();
+  const size_t room =
+      8 * kMaxHeader + state.size() +
+      writer.RoomForAttributes(attributes.begin(), attributes.size());
+  uint8_t* pos = slot_->num_links < options.link_count_limit
+                     ? RoomFor(slot_, room)
+                     : nullptr;
+  if (pos == nullptr) {
+    ++slot_->dropped_links;
+    return;
+  }
+  *pos++ = BytesTag(Schema::kLinksFieldNumber);
+  uint8_t* const link = ++pos;
+  pos = PutId(pos, LinkSchema::kTraceIdFieldNumber, other.trace_id);
+  pos = PutId(pos, LinkSchema::kSpanIdFieldNumber, other.span_id);
+  if (!state.empty())
+    pos = writer.PutText(pos, BytesTag(LinkSchema::kTraceStateFieldNumber),
+                         state);
+  uint32_t dropped = 0;
+  pos = writer.PutAttributes(pos, BytesTag(LinkSchema::kAttributesFieldNumber),
+                             attributes.begin(), attributes.size(),
+                             options.attribute_per_link_count_limit, &dropped);
+  if (dropped != 0) {
+    *pos++ = VarIntTag(LinkSchema::kDroppedAttributesCountFieldNumber);
+    pos = PutVarInt(pos, dropped);
+  }
+  *pos++ = internal::OneByteTag(LinkSchema::kFlagsFieldNumber, 5);
+  pos = PutFixed32(
+      pos, other.flags | kHasIsRemote | (other.is_remote ? kIsRemote : 0));
+  slot_->pos = PutLength(link, pos);
+  slot_->repaired_texts += writer.repaired;
+  ++slot_->num_links;
+}
+
+void Span::WriteStatus(StatusCode code, std::string_view description) noexcept {
+  if (code == StatusCode::kUnset || slot_->status == StatusCode::kOk)
+    return;
+  if (slot_->status_offset != 0) {
+    // Takes out the one before.
+    uint8_t* const status = slot_->begin + slot_->status_offset;
+    const uint8_t* const after = internal::SkipField(status);
+    memmove(status, after, static_cast<size_t>(slot_->pos - after));
+    slot_->pos -= after - status;
+    slot_->status_offset = 0;
+  }
+  slot_->status = code;
+  if (code != StatusCode::kError || description.empty())
+    return;
+  uint8_t* pos = RoomFor(slot_, 3 * kMaxHeader + description.size());
+  if (pos == nullptr) {
+    ++slot_->dropped_attributes;
+    return;
+  }
+  slot_->status_offset = static_cast<uint32_t>(pos - slot_->begin);
+  *pos++ = BytesTag(Schema::kStatusFieldNumber);
+  uint8_t* const status = ++pos;
+  ValueWriter writer{SIZE_MAX};
+  pos = writer.PutText(pos, BytesTag(StatusSchema::kMessageFieldNumber),
+                       description);
+  *pos++ = VarIntTag(StatusSchema::kCodeFieldNumber);
+  *pos++ = static_cast<uint8_t>(code);
+  slot_->pos = PutLength(status, pos);
+  slot_->repaired_texts += writer.repaired;
+}
+
+void Span::EndRecording(uint64_t unix_time_ns) noexcept {
+  Slot* const slot = slot_;
+  slot_ = nullptr;
+  const uint64_t now = unix_time_ns != 0 ? unix_time_ns : UnixTimeIn(*slot);
+  // A span that began in the future, as its caller says, ends when it began.
+  const uint64_t end = now < slot->start_time ? slot->start_time : now;
+  PutFixed64(slot->begin + slot->end_time_offset, end);
+  if (slot->status != StatusCode::kUnset && slot->status_offset == 0) {
+    uint8_t* const pos = slot->pos;
+    pos[0] = BytesTag(Schema::kStatusFieldNumber);
+    pos[1] = 2;
+    pos[2] = VarIntTag(StatusSchema::kCodeFieldNumber);
+    pos[3] = static_cast<uint8_t>(slot->status);
+    slot->pos = pos + 4;
+  }
+  AddDroppedCount(slot, Schema::kDroppedAttributesCountFieldNumber,
+                  slot->dropped_attributes);
+  AddDroppedCount(slot, Schema::kDroppedEventsCountFieldNumber,
+                  slot->dropped_events);
+  AddDroppedCount(slot, Schema::kDroppedLinksCountFieldNumber,
+                  slot->dropped_links);
+  internal::PipelineState* const pipeline = slot->scope->pipeline;
+  internal::ThreadState* const thread = pipeline->Thread();
+  if (PROTOZERO_UNLIKELY(thread == nullptr)) {
+    CountNoMemory(pipeline, nullptr, Signal::kSpans);
+    if (slot->undecided != nullptr)
+      pipeline->undecided.Abandon(slot);
+    return internal::ThreadState::GiveBackFrom(nullptr, slot);
+  }
+  thread->counters(Signal::kSpans).written.Add(1);
+  if (PROTOZERO_UNLIKELY(slot->undecided != nullptr))
+    return pipeline->undecided.End(thread, slot, end - slot->start_time);
+  thread->Commit(slot);
+  thread->GiveBack(slot);
+}
+
+}  // namespace otlp
+PROTOZERO_ABI_END
+}  // namespace protozero

@@ -1,0 +1,104 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef SRC_OTLP_UNDECIDED_TRACE_H_
+#define SRC_OTLP_UNDECIDED_TRACE_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <atomic>
+
+#include "src/otlp/slot.h"
+
+#include "protozero/internal/macros.h"
+
+namespace protozero {
+PROTOZERO_ABI_BEGIN
+namespace otlp {
+namespace internal {
+
+// A trace that a KeepRule has not decided, or of which spans are open: its
+// ended spans, in their slots. It is never freed while the pipeline lives, so
+// that a context may point to it for longer; |number| says if it is still the
+// same trace.
+//
+//                 root ends            last span ends
+//   undecided ---------------> kept -----------------> (free, number + 1)
+//       |  '-----------------> not wanted ----^ ^
+//       '-- oldest, no room -> evicted ---------'
+struct UndecidedTrace {
+  // Takes part in the trace with that number. False if it is over.
+  bool Ref(uint32_t trace_number) {
+    uint64_t state = number_and_refs.load(std::memory_order_relaxed);
+    do {
+      if (state >> 32 != trace_number || (state & UINT32_MAX) == 0)
+        return false;
+    } while (!number_and_refs.compare_exchange_weak(state, state + 1,
+                                                    std::memory_order_acquire,
+                                                    std::memory_order_relaxed));
+    return true;
+  }
+  uint32_t number() const {
+    return static_cast<uint32_t>(
+        number_and_refs.load(std::memory_order_relaxed) >> 32);
+  }
+
+  UndecidedTrace* next = nullptr;
+  ThreadState* owner = nullptr;
+  std::atomic<uint64_t> number_and_refs{0};
+  // The ended spans, the last one first; or one of the decisions.
+  std::atomic<Slot*> ended{nullptr};
+  // A span that has ended met a rule.
+  std::atomic<bool> is_wanted{false};
+  // Its parent, in another program, was sampled.
+  bool is_sampled_outside = false;
+};
+
+// All undecided traces of a pipeline, in the order of their beginning, and the
+// memory of their spans.
+class UndecidedTraces {
+ public:
+  // Returns false without memory.
+  bool Init(size_t max_bytes);
+  ~UndecidedTraces();
+
+  // Begins a trace, whose root holds it. Null without memory.
+  UndecidedTrace* Begin(ThreadState* thread, bool is_sampled_outside);
+  // Ends a span of such a trace: it waits, or follows the decision; the root
+  // decides.
+  void End(ThreadState* thread, Slot* slot, uint64_t duration);
+  // Takes the span out of its trace without ending it, on a thread that has no
+  // state. The trace of a root is given up.
+  void Abandon(Slot* slot);
+  // Gives up all undecided traces, when there is no more time to decide. A
+  // null thread does nothing.
+  void EvictAll(ThreadState* thread);
+  // In the child of a fork(): forgets the ended spans, which are the parent's.
+  void Reset();
+
+ private:
+  static constexpr size_t kMaxTraces = 1 << 14;
+  struct Entry {
+    // The ticket of the trace, plus one: written last.
+    std::atomic<uint64_t> ticket{0};
+    std::atomic<UndecidedTrace*> trace{nullptr};
+    std::atomic<uint32_t> number{0};
+  };
+
+  bool EvictOldest(ThreadState* thread);
+  void Decide(ThreadState* thread, UndecidedTrace* trace, Slot* decision);
+  void Unref(ThreadState* thread, UndecidedTrace* trace);
+
+  Entry* entries_ = nullptr;
+  size_t max_bytes_ = 0;
+  std::atomic<uint64_t> oldest_{0};
+  std::atomic<uint64_t> next_{0};
+  std::atomic<size_t> bytes_{0};
+};
+
+}  // namespace internal
+}  // namespace otlp
+PROTOZERO_ABI_END
+}  // namespace protozero
+
+#endif  // SRC_OTLP_UNDECIDED_TRACE_H_
