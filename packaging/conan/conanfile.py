@@ -75,7 +75,7 @@ class Protozero(ConanFile):
     postfix = 'd' if self.settings.build_type == 'Debug' else ''
     self.cpp_info.libs = [
         name + postfix for name in (
-            'protozero_local_trace', 'protozero_track_event',
+            'protozero_otlp', 'protozero_local_trace', 'protozero_track_event',
             'protozero_tracing_ipc', 'protozero_tracing_service',
             'protozero_trace_rules', 'protozero_trace_reader',
             'protozero_trace_schema', 'protozero_tracing', 'protozero')

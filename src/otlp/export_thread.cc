@@ -173,7 +173,7 @@ bool PipelineState::Shutdown(uint64_t deadline) {
     pthread_mutex_unlock(&mutex_);
     return is_done;
   }
-  // What a thread wrote that has no pipeline's thread, as after a fork().
+  // There may be none yet, as after a fork(), and something to export.
   bool succeeded = StartThread();
   must_stop_ = true;
   const pthread_t thread = thread_;

@@ -31,12 +31,12 @@ inline uint64_t ReadClock(clockid_t clock) {
          static_cast<uint64_t>(now.tv_nsec);
 }
 
-// Converts the boot clock, which nobody sets, to Unix time.
+// Converts the boot clock, which cannot be set, to Unix time.
 class UnixClock {
  public:
   UnixClock() { Renew(); }
   // Returns the offset of Unix time for a time on the boot clock. It is taken
-  // again once a second, for somebody may set the clock.
+  // again once a second, for the clock of Unix time can be set.
   PROTOZERO_ALWAYS_INLINE int64_t OffsetAt(uint64_t boot_time) {
     if (PROTOZERO_UNLIKELY(boot_time >=
                            next_renewal_.load(std::memory_order_relaxed))) {

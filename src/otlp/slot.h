@@ -19,6 +19,25 @@ namespace internal {
 
 class ThreadState;
 
+// The part of a Slot that begins as zeros.
+struct SlotCounts {
+  // A bit for the hash of each key: one that has no bit here is new.
+  uint64_t key_bits = 0;
+  UndecidedTrace* undecided = nullptr;
+  uint32_t status_offset = 0;
+  uint32_t dropped_attributes = 0;
+  uint32_t dropped_events = 0;
+  uint32_t dropped_links = 0;
+  uint32_t repaired_texts = 0;
+  uint16_t num_attributes = 0;
+  uint16_t num_events = 0;
+  uint16_t num_links = 0;
+  StatusCode status = StatusCode::kUnset;
+  bool is_root = false;
+  bool has_rule_key = false;
+  bool is_wanted = false;
+};
+
 // The memory of a span or log that is open: the bytes of its message, which
 // grow, and what is needed to append to them. Slots are never freed while
 // their pipeline lives: the thread that owns one uses it again.
@@ -29,7 +48,7 @@ class ThreadState;
 // The bytes begin in the slot itself, and move to a block twice as large
 // when they are full. They are contiguous, so an attribute that is set again
 // can be taken out.
-struct Slot {
+struct Slot : SlotCounts {
   static constexpr size_t kInlineSize = 512;
   // The room after |end|: for a status, the numbers of what was dropped, and
   // varints that are written as whole words.
@@ -41,33 +60,18 @@ struct Slot {
   uint8_t* begin;
   uint8_t* pos;
   uint8_t* end;
-  // A bit for the hash of each key: one that has no bit here is new.
-  uint64_t key_bits;
   uint64_t start_time;
   // From the boot clock to Unix time. An end uses that of its beginning, so
-  // that durations are right when somebody sets the clock.
+  // that durations are right when the clock is set.
   int64_t clock_offset;
-  UndecidedTrace* undecided;
-  uint32_t status_offset;
-  uint32_t dropped_attributes;
-  uint32_t dropped_events;
-  uint32_t dropped_links;
-  uint32_t repaired_texts;
   uint16_t end_time_offset;
-  uint16_t num_attributes;
-  uint16_t num_events;
-  uint16_t num_links;
   // The size of the block is kInlineSize << size_class. 0: in the slot.
   uint8_t size_class;
+  uint8_t attribute_tag;
+  Signal signal;
   // The limits of the pipeline, for the attributes that most programs write.
   uint8_t short_text_limit;
   uint32_t attribute_limit;
-  uint8_t attribute_tag;
-  Signal signal;
-  StatusCode status;
-  bool is_root;
-  bool has_rule_key;
-  bool is_wanted;
   alignas(64) uint8_t inline_bytes[kInlineSize];
 };
 

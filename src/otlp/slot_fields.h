@@ -11,6 +11,7 @@
 #include "src/otlp/attributes.h"
 #include "src/otlp/pipeline_state.h"
 #include "src/otlp/slot.h"
+#include "src/otlp/text.h"
 #include "src/otlp/wire.h"
 
 #include "protozero/internal/macros.h"
@@ -41,44 +42,34 @@ PROTOZERO_ALWAYS_INLINE Slot* BeginSlot(ThreadState* thread,
   slot->begin = slot->inline_bytes;
   slot->pos = slot->inline_bytes;
   slot->end = slot->inline_bytes + Slot::kInlineSize - Slot::kEndRoom;
-  slot->key_bits = 0;
-  slot->undecided = nullptr;
-  slot->status_offset = 0;
-  slot->dropped_attributes = 0;
-  slot->dropped_events = 0;
-  slot->dropped_links = 0;
-  slot->repaired_texts = 0;
-  slot->num_attributes = 0;
-  slot->num_events = 0;
-  slot->num_links = 0;
+  static_cast<SlotCounts&>(*slot) = SlotCounts();
   slot->size_class = 0;
   slot->short_text_limit = static_cast<uint8_t>(
       std::min(options.attribute_value_length_limit, size_t{127}));
   slot->attribute_limit = options.attribute_count_limit;
   slot->attribute_tag = attribute_tag;
   slot->signal = signal;
-  slot->status = StatusCode::kUnset;
-  slot->is_root = false;
-  slot->has_rule_key = false;
-  slot->is_wanted = false;
   return slot;
 }
 
-// Writes a text of any size, as far as there is room, to |slot->pos|.
-inline void AddTextField(Slot* slot, uint8_t tag, std::string_view text) {
-  uint8_t* pos = RoomFor(slot, kMaxHeader + text.size());
-  ValueWriter writer{SIZE_MAX};
-  if (PROTOZERO_UNLIKELY(pos == nullptr)) {
-    // It is cut, which the record says.
-    ++slot->dropped_attributes;
-    pos = slot->pos;
-    const size_t room = static_cast<size_t>(slot->end - pos);
-    writer.text_limit = room > kMaxHeader ? room - kMaxHeader : 0;
-  }
-  slot->pos = writer.PutText(pos, tag, text);
-  slot->repaired_texts += writer.repaired;
-}
+void AddLongTextField(Slot* slot, uint8_t tag, std::string_view text);
 
+// Writes a text of any size, as far as there is room, to |slot->pos|.
+PROTOZERO_ALWAYS_INLINE void AddTextField(Slot* slot,
+                                          uint8_t tag,
+                                          std::string_view text) {
+  uint8_t* const pos = slot->pos;
+  if (PROTOZERO_LIKELY(text.size() < 0x80 &&
+                       static_cast<size_t>(slot->end - pos) > 0x80)) {
+    pos[0] = tag;
+    pos[1] = static_cast<uint8_t>(text.size());
+    if (PROTOZERO_LIKELY(CopyText(pos + 2, text).IsAscii())) {
+      slot->pos = pos + 2 + text.size();
+      return;
+    }
+  }
+  AddLongTextField(slot, tag, text);
+}
 // Writes the number of what was left out, if any, into the room at the end.
 PROTOZERO_ALWAYS_INLINE void AddDroppedCount(Slot* slot,
                                              uint32_t field,

@@ -247,6 +247,20 @@ void ThreadState::FreeMemory() {
   ring_.Free();
 }
 
+void AddLongTextField(Slot* slot, uint8_t tag, std::string_view text) {
+  uint8_t* pos = RoomFor(slot, kMaxHeader + text.size());
+  ValueWriter writer{SIZE_MAX};
+  if (PROTOZERO_UNLIKELY(pos == nullptr)) {
+    // It is cut, which the record says.
+    ++slot->dropped_attributes;
+    pos = slot->pos;
+    const size_t room = static_cast<size_t>(slot->end - pos);
+    writer.text_limit = room > kMaxHeader ? room - kMaxHeader : 0;
+  }
+  slot->pos = writer.PutText(pos, tag, text);
+  slot->repaired_texts += writer.repaired;
+}
+
 bool Grow(Slot* slot, size_t size) {
   const size_t used = static_cast<size_t>(slot->pos - slot->begin);
   const PipelineState& pipeline = *slot->scope->pipeline;

@@ -125,7 +125,7 @@ class RecordRing {
   uint8_t* data_ = nullptr;
   size_t size_ = 0;
   alignas(64) std::atomic<uint64_t> head_{0};
-  // What the writer has seen of tail_.
+  // The value of tail_ that the writer has seen.
   uint64_t tail_seen_ = 0;
   alignas(64) std::atomic<uint64_t> tail_{0};
 };

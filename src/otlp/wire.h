@@ -39,6 +39,13 @@ constexpr uint8_t BytesTag(uint32_t field) {
 }
 
 PROTOZERO_ALWAYS_INLINE uint8_t* PutVarInt(uint8_t* pos, uint64_t value) {
+  // Most are lengths and small numbers.
+  if (PROTOZERO_LIKELY(value < 0x4000)) {
+    const uint64_t is_long = value >= 0x80;
+    pos[0] = static_cast<uint8_t>(value | is_long << 7);
+    pos[1] = static_cast<uint8_t>(value >> 7);
+    return pos + 1 + is_long;
+  }
   return proto_utils::internal::WriteVarIntUnsafe(value, pos);
 }
 PROTOZERO_ALWAYS_INLINE uint8_t* PutFixed64(uint8_t* pos, uint64_t value) {

@@ -35,7 +35,7 @@ struct ExportResult {
   static ExportResult Dropped(const char* why) { return {0, 0, why}; }
 
   uint32_t exported = 0;
-  // Those that the receiver got and refused, as in a partial success.
+  // The number that the receiver got and refused, as in a partial success.
   uint32_t rejected = 0;
   // The reason if not all were exported: a text that lives until the next call.
   const char* reason = nullptr;

@@ -85,7 +85,8 @@ class Log {
   }
 
   // Sets an attribute, as Span::SetAttribute() does.
-  Log& SetAttribute(std::string_view key, const AttributeValue& value) {
+  PROTOZERO_ALWAYS_INLINE Log& SetAttribute(std::string_view key,
+                                            const AttributeValue& value) {
     if (slot_ != nullptr)
       internal::AddAttribute(slot_, key, value);
     return *this;

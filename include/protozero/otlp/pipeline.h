@@ -69,15 +69,15 @@ struct PipelineOptions {
 //
 //   written = exported + rejected + dropped() + kept
 struct Account {
-  // Those that were sampled and have ended, and those that found no memory.
+  // All that were sampled and have ended, or found no memory.
   uint64_t written = 0;
-  // Those that the sink has delivered, and that their receiver refused.
+  // The numbers that the sink has delivered, and that its receiver refused.
   uint64_t exported = 0;
   uint64_t rejected = 0;
-  // Those that are in memory.
+  // The number in memory.
   uint64_t kept = 0;
 
-  // Those that are lost, by reason. The memory limit was reached:
+  // The losses, by reason. The memory limit was reached:
   uint64_t no_memory = 0;
   // The buffer of the thread was full, since export is slower than writing.
   uint64_t buffer_full = 0;

@@ -92,7 +92,8 @@ class Span {
 
   // Sets an attribute. The last value of a key counts. A key that is empty, or
   // beyond the limit, is counted in the span as dropped.
-  Span& SetAttribute(std::string_view key, const AttributeValue& value) {
+  PROTOZERO_ALWAYS_INLINE Span& SetAttribute(std::string_view key,
+                                             const AttributeValue& value) {
     if (PROTOZERO_LIKELY(slot_ != nullptr))
       internal::AddAttribute(slot_, key, value);
     return *this;

@@ -60,23 +60,25 @@ class Tracer {
             internal::AddScope(pipeline.state(), name, version, schema_url)) {}
 
   // Begins a span whose parent is the thread's current one, if there is one.
-  Span StartSpan(std::string_view name,
-                 SpanKind kind = SpanKind::kInternal) const noexcept {
+  PROTOZERO_ALWAYS_INLINE Span
+  StartSpan(std::string_view name,
+            SpanKind kind = SpanKind::kInternal) const noexcept {
     SpanOptions options;
     options.kind = kind;
     return StartSpan(name, options);
   }
   // Begins a span of this parent.
-  Span StartSpan(std::string_view name,
-                 SpanKind kind,
-                 const SpanContext& parent) const noexcept {
+  PROTOZERO_ALWAYS_INLINE Span
+  StartSpan(std::string_view name,
+            SpanKind kind,
+            const SpanContext& parent) const noexcept {
     SpanOptions options;
     options.kind = kind;
     options.parent = &parent;
     return StartSpan(name, options);
   }
-  Span StartSpan(std::string_view name,
-                 const SpanOptions& options) const noexcept {
+  PROTOZERO_ALWAYS_INLINE Span
+  StartSpan(std::string_view name, const SpanOptions& options) const noexcept {
     Span span;
     if (PROTOZERO_LIKELY(IsEnabled()))
       Start(&span, name, options);
