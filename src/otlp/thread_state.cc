@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <algorithm>
 #include <new>
 
 #include "src/otlp/pipeline_state.h"
@@ -281,7 +282,8 @@ bool Grow(Slot* slot, size_t size) {
   slot->size_class = size_class;
   slot->begin = block;
   slot->pos = block + used;
-  slot->end = block + (Slot::kInlineSize << size_class) - Slot::kEndRoom;
+  slot->end = block + std::min((Slot::kInlineSize << size_class) - Slot::kEndRoom,
+                              limit);
   return true;
 }
 
