@@ -26,9 +26,10 @@ Pipeline::Pipeline(const PipelineOptions& options, BatchSink* sink)
 Pipeline::~Pipeline() {
   Shutdown(state_->options.shutdown_timeout_ms);
   UnregisterPipeline(state_);
-  // Otherwise a span that is open writes into its memory.
   if (state_->IsIdle())
     delete state_;
+  else
+    KeepForever(state_);
 }
 
 bool Pipeline::Flush(uint32_t timeout_ms) {

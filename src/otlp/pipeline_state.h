@@ -152,6 +152,8 @@ class PipelineState {
 // Adds a pipeline to those of the process, and removes it.
 void RegisterPipeline(PipelineState* pipeline);
 void UnregisterPipeline(PipelineState* pipeline);
+// Keeps the memory of one that is gone, because a span of it is open.
+void KeepForever(PipelineState* pipeline);
 // Returns the state that the calling thread has in a pipeline; null for none.
 ThreadState* JoinedState(uint64_t pipeline_id);
 // False if the calling thread is ending.

@@ -18,6 +18,7 @@ namespace {
 
 pthread_mutex_t registry_mutex = PTHREAD_MUTEX_INITIALIZER;
 PipelineState* first_pipeline = nullptr;
+PipelineState* first_kept = nullptr;
 
 PipelineState* FindPipeline(uint64_t id) {
   PipelineState* pipeline = first_pipeline;
@@ -107,6 +108,13 @@ void UnregisterPipeline(PipelineState* pipeline) {
   while (*place != pipeline)
     place = &(*place)->next_pipeline;
   *place = pipeline->next_pipeline;
+  pthread_mutex_unlock(&registry_mutex);
+}
+
+void KeepForever(PipelineState* pipeline) {
+  pthread_mutex_lock(&registry_mutex);
+  pipeline->next_pipeline = first_kept;
+  first_kept = pipeline;
   pthread_mutex_unlock(&registry_mutex);
 }
 

@@ -282,8 +282,9 @@ bool Grow(Slot* slot, size_t size) {
   slot->size_class = size_class;
   slot->begin = block;
   slot->pos = block + used;
-  slot->end = block + std::min((Slot::kInlineSize << size_class) - Slot::kEndRoom,
-                              limit);
+  slot->end =
+      block +
+      std::min((Slot::kInlineSize << size_class) - Slot::kEndRoom, limit);
   return true;
 }
 

@@ -34,8 +34,8 @@ class CollectingSink : public BatchSink {
         }
       }
     }
-    is_right_ = is_right_ && found == batch.count &&
-                data.status() == DecodeStatus::kOk;
+    is_right_ =
+        is_right_ && found == batch.count && data.status() == DecodeStatus::kOk;
     return ExportResult::Exported(batch);
   }
 

@@ -66,9 +66,9 @@ TEST_F(SpanTest, HasItsFields) {
   const Decoded decoded(bytes);
   EXPECT_EQ(decoded.name().ToStdString(), "GET /");
   EXPECT_EQ(static_cast<int>(decoded.kind()), 2);
-  EXPECT_EQ(decoded.trace_id().ToStdString(),
-            std::string(reinterpret_cast<const char*>(context.trace_id.bytes),
-                        16));
+  EXPECT_EQ(
+      decoded.trace_id().ToStdString(),
+      std::string(reinterpret_cast<const char*>(context.trace_id.bytes), 16));
   EXPECT_EQ(decoded.span_id().size, 8u);
   EXPECT_EQ(decoded.parent_span_id().size, 0u);
   EXPECT_EQ(decoded.flags(), 0x101u);
@@ -135,8 +135,9 @@ TEST_F(SpanTest, KeepsTheLastValueOfAKey) {
     // Far more keys than bits of the filter, with values of all sizes.
     for (int round = 0; round < 3; ++round) {
       for (int i = 0; i < 100; ++i) {
-        const std::string value(static_cast<size_t>((i * 37 + round * 91) % 300),
-                                static_cast<char>('a' + round));
+        const std::string value(
+            static_cast<size_t>((i * 37 + round * 91) % 300),
+            static_cast<char>('a' + round));
         span.SetAttribute("key" + std::to_string(i), value);
       }
       span.SetStatus(StatusCode::kError, "status " + std::to_string(round));
@@ -153,8 +154,8 @@ TEST_F(SpanTest, KeepsTheLastValueOfAKey) {
     } else if (i == 8) {
       EXPECT_EQ(value, "true");
     } else {
-      EXPECT_EQ(value, std::string(static_cast<size_t>((i * 37 + 182) % 300),
-                                   'c'));
+      EXPECT_EQ(value,
+                std::string(static_cast<size_t>((i * 37 + 182) % 300), 'c'));
     }
   }
   const otlp_schema::Status::Decoder status(Decoded(bytes).status());
@@ -174,7 +175,8 @@ TEST_F(SpanTest, CountsWhatIsAboveTheLimits) {
     for (int i = 0; i < 130; ++i)
       span.SetAttribute("key" + std::to_string(i), i);
     span.SetAttribute("key5", "again").SetAttribute("", "no key");
-    span.SetAttribute("key6", "1234\xc3\xa4").SetAttribute("key7", "123\xc3\xa4");
+    span.SetAttribute("key6", "1234\xc3\xa4")
+        .SetAttribute("key7", "123\xc3\xa4");
     const std::string_view texts[] = {"123456", "12345"};
     span.SetAttribute("key8", texts);
     for (int i = 0; i < 5; ++i)
@@ -443,7 +445,8 @@ TEST_F(SpanTest, LogsHaveTheIdsOfTheCurrentSpan) {
   const otlp_schema::LogRecord::Decoder first(logs[0]), second(logs[1]);
   EXPECT_EQ(first.trace_id().ToStdString(),
             Decoded(span).trace_id().ToStdString());
-  EXPECT_EQ(first.span_id().ToStdString(), Decoded(span).span_id().ToStdString());
+  EXPECT_EQ(first.span_id().ToStdString(),
+            Decoded(span).span_id().ToStdString());
   EXPECT_EQ(first.flags(), 1u);
   EXPECT_EQ(first.time_unix_nano(), 5u);
   EXPECT_GT(first.observed_time_unix_nano(), 5u);

@@ -24,9 +24,10 @@ namespace otlp {
 //   rule.errors = true;
 //   rule.one_in = 1000;
 //
-// A span that ends after the root, on any thread, follows its decision. A
-// sampled flag of 0 that came from outside is obeyed: such traces are not
-// recorded at all, if the sampler is parent-based, as the default is.
+// A span that ends after the root, on any thread, follows its decision. The
+// sampled flag that came from outside is obeyed: traces with 0 are not recorded
+// at all, if the sampler is parent-based, as the default is, and those with 1
+// are kept.
 struct KeepRule {
   // Keeps a trace whose root took longer; 0 for no such rule.
   uint64_t slower_than_ns = 0;
@@ -38,8 +39,9 @@ struct KeepRule {
   std::string attribute_value;
   // Keeps one in so many traces, by chance; 0 for none.
   uint64_t one_in = 0;
-  // Keeps a trace whose sampled flag came from another program.
-  bool sampled_from_outside = false;
+  // Keeps a trace that another program has decided to keep, by its sampled
+  // flag. Set it to false if that program samples all.
+  bool sampled_from_outside = true;
 
   // The part of Pipeline's memory_limit for ended spans of undecided traces.
   // When they need more, the oldest trace makes room, and is counted.
@@ -48,7 +50,7 @@ struct KeepRule {
   // True if there is a rule; without one, all is kept.
   bool IsSet() const {
     return slower_than_ns != 0 || errors || !attribute_key.empty() ||
-           one_in != 0 || sampled_from_outside;
+           one_in != 0;
   }
 };
 

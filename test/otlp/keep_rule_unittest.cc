@@ -1,0 +1,232 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include "protozero/otlp/keep_rule.h"
+
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "protozero/otlp/pipeline.h"
+#include "protozero/otlp/tracer.h"
+#include "test/otlp/collecting_sink.h"
+
+namespace protozero::otlp {
+namespace {
+
+constexpr uint32_t kLong = 60000;
+
+class KeepRuleTest : public testing::Test {
+ protected:
+  void Begin() {
+    pipeline_.emplace(options_, &sink_);
+    tracer_ = Tracer(*pipeline_, "t");
+  }
+  // Begins a span that seems to have begun a second ago.
+  Span StartSlow(const char* name) {
+    SpanOptions options;
+    options.start_unix_time_ns = kStart;
+    return tracer_.StartSpan(name, options);
+  }
+  // Returns the names of the spans that were exported, in their order.
+  std::string Exported() {
+    EXPECT_TRUE(pipeline_->Flush(kLong));
+    std::string names;
+    for (const std::string& span : sink_.spans())
+      names += otlp_schema::Span::Decoder(span).name().ToStdString() + " ";
+    return names;
+  }
+
+  static constexpr uint64_t kStart = 1'700'000'000'000'000'000;
+  PipelineOptions options_;
+  CollectingSink sink_;
+  std::optional<Pipeline> pipeline_;
+  Tracer tracer_;
+};
+
+TEST_F(KeepRuleTest, KeepsWholeTracesThatWereSlow) {
+  options_.keep_rule.slower_than_ns = 1000;
+  Begin();
+  for (const uint64_t duration : {1001u, 1000u, 2000u}) {
+    Span root = StartSlow("root");
+    const Scope scope(root.context());
+    tracer_.StartSpan(("child" + std::to_string(duration)).c_str());
+    Span open = tracer_.StartSpan("last");
+    EXPECT_EQ(pipeline_->Spans().exported, 0u);
+    root.End(kStart + duration);
+  }
+  EXPECT_EQ(Exported(), "child1001 root last child2000 root last ");
+  const Account account = pipeline_->Spans();
+  EXPECT_EQ(account.written, 9u);
+  EXPECT_EQ(account.not_wanted, 3u);
+  EXPECT_EQ(account.kept, 0u);
+}
+
+TEST_F(KeepRuleTest, KeepsErrorsAndAttributes) {
+  options_.keep_rule.errors = true;
+  options_.keep_rule.attribute_key = "tenant";
+  options_.keep_rule.attribute_value = "vip";
+  Begin();
+  const auto trace = [this](const char* name, auto change) {
+    Span root = tracer_.StartSpan("root");
+    const Scope scope(root.context());
+    Span child = tracer_.StartSpan(name);
+    change(child);
+    child.End();
+  };
+  trace("plain", [](Span&) {});
+  trace("error", [](Span& span) { span.SetStatus(StatusCode::kError); });
+  trace("ok", [](Span& span) { span.SetStatus(StatusCode::kOk); });
+  trace("vip", [](Span& span) { span.SetAttribute("tenant", "vip"); });
+  trace("other", [](Span& span) { span.SetAttribute("tenant", "any"); });
+  trace("number", [](Span& span) { span.SetAttribute("tenant", 1); });
+  trace("last", [](Span& span) {
+    span.SetAttribute("tenant", "vip").SetAttribute("tenant", "any");
+  });
+  EXPECT_EQ(Exported(), "error root vip root ");
+}
+
+TEST_F(KeepRuleTest, KeepsOneInN) {
+  options_.keep_rule.one_in = 4;
+  Begin();
+  for (int i = 0; i < 4000; ++i)
+    tracer_.StartSpan("a");
+  Exported();
+  EXPECT_NEAR(static_cast<double>(pipeline_->Spans().exported), 1000, 200);
+}
+
+TEST_F(KeepRuleTest, ObeysTheFlagFromOutside) {
+  options_.keep_rule.slower_than_ns = UINT64_MAX;
+  Begin();
+  SpanContext outside = tracer_.StartSpan("a").context();
+  outside = SpanContext(outside.trace_id, outside.span_id, 1);
+  {
+    Span root = tracer_.StartSpan("kept", SpanKind::kServer, outside);
+    tracer_.StartSpan("child", SpanKind::kInternal, root.context());
+  }
+  outside.flags = 0;
+  EXPECT_FALSE(
+      tracer_.StartSpan("b", SpanKind::kServer, outside).IsRecording());
+  EXPECT_EQ(Exported(), "child kept ");
+}
+
+TEST_F(KeepRuleTest, SpansOfOtherThreadsFollowTheDecision) {
+  options_.keep_rule.errors = true;
+  Begin();
+  for (const bool is_error : {true, false}) {
+    Span root = tracer_.StartSpan("root");
+    const SpanContext context = root.context();
+    Span late = tracer_.StartSpan("late", SpanKind::kInternal, context);
+    std::thread([&] {
+      tracer_.StartSpan("early", SpanKind::kInternal, context);
+    }).join();
+    if (is_error)
+      root.SetStatus(StatusCode::kError);
+    root.End();
+    std::thread([&] {
+      // Its trace goes on, since a span is open.
+      tracer_.StartSpan("later", SpanKind::kInternal, context);
+      late.End();
+    }).join();
+  }
+  EXPECT_TRUE(pipeline_->Flush(kLong));
+  const Account account = pipeline_->Spans();
+  EXPECT_EQ(account.exported, 4u);
+  EXPECT_EQ(account.not_wanted, 4u);
+}
+
+TEST_F(KeepRuleTest, OldestTracesMakeRoom) {
+  options_.keep_rule.errors = true;
+  options_.memory_limit = 4 << 20;
+  options_.keep_rule.memory_share = 0.05;
+  Begin();
+  std::vector<Span> roots;
+  for (int i = 0; i < 1000; ++i) {
+    roots.push_back(tracer_.StartSpan(std::to_string(i)));
+    tracer_.StartSpan("child", SpanKind::kInternal, roots.back().context());
+  }
+  EXPECT_GT(pipeline_->Spans().undecided, 500u);
+  EXPECT_LT(pipeline_->Spans().undecided, 900u);
+  for (Span& root : roots) {
+    root.SetStatus(StatusCode::kError);
+    root.End();
+  }
+  const std::string names = Exported();
+  EXPECT_EQ(names.find("child 0 "), std::string::npos);
+  EXPECT_NE(names.find("child 999 "), std::string::npos);
+  const Account account = pipeline_->Spans();
+  EXPECT_EQ(account.written, 2000u);
+  EXPECT_EQ(account.kept, 0u);
+  EXPECT_EQ(account.exported + account.undecided, 2000u);
+}
+
+TEST_F(KeepRuleTest, BoundsTheNumberOfUndecidedTraces) {
+  options_.keep_rule.errors = true;
+  options_.memory_limit = 100 << 20;
+  Begin();
+  std::vector<Span> roots;
+  for (int i = 0; i < 40000; ++i)
+    roots.push_back(tracer_.StartSpan("root"));
+  roots.clear();
+  EXPECT_TRUE(pipeline_->Flush(kLong));
+  const Account account = pipeline_->Spans();
+  EXPECT_EQ(account.written, 40000u);
+  EXPECT_EQ(account.undecided + account.not_wanted, 40000u);
+  EXPECT_GT(account.undecided, 10000u);
+  EXPECT_GT(account.not_wanted, 10000u);
+}
+
+TEST_F(KeepRuleTest, ShutdownGivesUpWhatIsUndecided) {
+  options_.keep_rule.errors = true;
+  Begin();
+  Span root = tracer_.StartSpan("root");
+  tracer_.StartSpan("child", SpanKind::kInternal, root.context());
+  EXPECT_EQ(pipeline_->Spans().kept, 1u);
+  EXPECT_TRUE(pipeline_->Shutdown(kLong));
+  EXPECT_EQ(pipeline_->Spans().kept, 0u);
+  EXPECT_EQ(pipeline_->Spans().undecided, 1u);
+  root.End();
+  EXPECT_EQ(pipeline_->Spans().dropped(), 2u);
+}
+
+TEST_F(KeepRuleTest, ThreadsDecideAtTheSameTime) {
+  options_.keep_rule.one_in = 2;
+  options_.keep_rule.memory_share = 0.001;
+  Begin();
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([this] {
+      for (int round = 0; round < 300; ++round) {
+        Span root = tracer_.StartSpan("root");
+        const SpanContext context = root.context();
+        Span child = tracer_.StartSpan("child", SpanKind::kInternal, context);
+        std::optional<std::thread> other;
+        if (round % 50 == 0) {
+          other.emplace([this, context] {
+            tracer_.StartSpan("other", SpanKind::kInternal, context);
+          });
+        }
+        for (int j = 0; j < 10; ++j)
+          tracer_.StartSpan("more", SpanKind::kInternal, context);
+        root.End();
+        child.End();
+        if (other)
+          other->join();
+      }
+    });
+  }
+  for (std::thread& thread : threads)
+    thread.join();
+  EXPECT_TRUE(pipeline_->Flush(kLong));
+  const Account account = pipeline_->Spans();
+  EXPECT_EQ(account.written, 4u * (300 * 12 + 6));
+  EXPECT_EQ(account.kept, 0u);
+  EXPECT_EQ(account.exported, sink_.spans().size());
+  EXPECT_GT(account.exported, 0u);
+  EXPECT_GT(account.not_wanted, 0u);
+}
+
+}  // namespace
+}  // namespace protozero::otlp
