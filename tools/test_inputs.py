@@ -17,6 +17,7 @@ FETCHED = [
     (['--traced'], False),
     (['--libcxx'], False),
     (['--official-schema'], False),
+    (['--otlp-schema'], False),
     (['--perfetto-sdk'], False),
     (['--tracers'], False),
     (['--modern-protobuf'], False),

@@ -56,8 +56,9 @@ class FileExporter : public BatchSink {
   ExportResult Failed(const char* what, int error);
 
   const FileFormat format_;
-  int files_[2];
+  // Before the files, whose opening sets it.
   std::string error_;
+  int files_[2];
   std::string reason_;
   std::string buffer_;
 };
