@@ -1,0 +1,206 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include "src/otlp_http/http_settings.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "protozero/internal/macros.h"
+
+namespace protozero {
+PROTOZERO_ABI_BEGIN
+namespace otlp {
+namespace {
+
+std::string_view Trimmed(std::string_view text) {
+  constexpr std::string_view kSpaces = " \t";
+  const size_t first = text.find_first_not_of(kSpaces);
+  if (first == std::string_view::npos)
+    return {};
+  return text.substr(first, text.find_last_not_of(kSpaces) - first + 1);
+}
+
+int HexDigit(char digit) {
+  if (digit >= '0' && digit <= '9')
+    return digit - '0';
+  const char lower = static_cast<char>(digit | 0x20);
+  return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
+}
+
+// Replaces "%41" by "A". False for a percent sign without two digits.
+bool Unescape(std::string_view text, std::string* result) {
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '%') {
+      *result += text[i];
+      continue;
+    }
+    const int high = i + 2 < text.size() ? HexDigit(text[i + 1]) : -1;
+    const int low = i + 2 < text.size() ? HexDigit(text[i + 2]) : -1;
+    if (high < 0 || low < 0)
+      return false;
+    *result += static_cast<char>(high * 16 + low);
+    i += 2;
+  }
+  return true;
+}
+
+// The characters of a token in RFC 9110.
+bool IsHeaderName(std::string_view name) {
+  constexpr std::string_view kOthers = "!#$%&'*+-.^_`|~";
+  return !name.empty() && std::all_of(name.begin(), name.end(), [&](char c) {
+    return isalnum(static_cast<unsigned char>(c)) != 0 ||
+           kOthers.find(c) != std::string_view::npos;
+  });
+}
+
+// A line break would begin another header.
+bool IsHeaderValue(std::string_view value) {
+  return std::none_of(value.begin(), value.end(), [](char c) {
+    return static_cast<unsigned char>(c) < 0x20 ? c != '\t' : c == 0x7f;
+  });
+}
+
+// Reads the variables of one signal, of which the ones that name it win.
+class VariableReader {
+ public:
+  VariableReader(std::string_view signal, std::string* warnings)
+      : signal_(signal), warnings_(warnings) {}
+
+  void Read(std::string_view path, HttpEndpoint* endpoint) {
+    ReadUrl(path, endpoint);
+    if (const char* text = Find("HEADERS")) {
+      HttpHeaders headers;
+      if (ParseHeaders(text, &headers))
+        endpoint->headers = std::move(headers);
+      else
+        Warn(", which is not KEY=VALUE,...", "");
+    }
+    if (const char* text = Find("TIMEOUT")) {
+      char* end = nullptr;
+      errno = 0;
+      const unsigned long long ms = strtoull(text, &end, 10);
+      if (*text >= '0' && *text <= '9' && *end == '\0' && errno == 0 && ms > 0)
+        endpoint->timeout_ms =
+            static_cast<uint32_t>(std::min(ms, 0x7fffffffULL));
+      else
+        Warn("=", text, ", which is no number of milliseconds");
+    }
+    if (const char* text = Find("COMPRESSION")) {
+      const std::string_view name(text);
+      if (name == "gzip" || name == "none")
+        endpoint->gzip = name == "gzip";
+      else
+        Warn("=", text, ", which is neither gzip nor none");
+    }
+    if (const char* text = Find("PROTOCOL");
+        text != nullptr && std::string_view(text) != "http/protobuf")
+      Warn("=", text, ", but http/protobuf is sent");
+    ReadFile("CERTIFICATE", &endpoint->certificate);
+    ReadFile("CLIENT_CERTIFICATE", &endpoint->client_certificate);
+    ReadFile("CLIENT_KEY", &endpoint->client_key);
+  }
+
+ private:
+  // Returns the value of the signal's variable, or else of the general one;
+  // null if both are empty.
+  const char* Find(std::string_view name) {
+    if (const char* text = FindOwn(name))
+      return text;
+    return Get("OTEL_EXPORTER_OTLP_" + std::string(name));
+  }
+  const char* FindOwn(std::string_view name) {
+    return Get("OTEL_EXPORTER_OTLP_" + std::string(signal_) + "_" +
+               std::string(name));
+  }
+  const char* Get(std::string variable) {
+    const char* const text = getenv(variable.c_str());
+    if (text == nullptr || *text == '\0')
+      return nullptr;
+    variable_ = std::move(variable);
+    return text;
+  }
+
+  void ReadUrl(std::string_view path, HttpEndpoint* endpoint) {
+    const char* text = FindOwn("ENDPOINT");
+    std::string url;
+    if (text != nullptr) {
+      url = text;
+    } else {
+      text = Get("OTEL_EXPORTER_OTLP_ENDPOINT");
+      if (text == nullptr)
+        return;
+      url = text;
+      // Not one of "http://", which is no URL, and stays none.
+      if (url.back() == '/' && url.size() > 2 && url[url.size() - 2] != '/')
+        url.pop_back();
+      url += path;
+    }
+    endpoint->url = std::move(url);
+  }
+
+  void ReadFile(std::string_view name, std::string* path) {
+    if (const char* text = Find(name))
+      *path = text;
+  }
+
+  void Warn(std::string_view what,
+            std::string_view value,
+            std::string_view fault = {}) {
+    if (warnings_ != nullptr) {
+      ((((*warnings_ += variable_) += what) += value) += fault) +=
+          ": it is ignored\n";
+    }
+  }
+
+  const std::string_view signal_;
+  std::string* const warnings_;
+  // The variable that was found last.
+  std::string variable_;
+};
+
+}  // namespace
+
+bool ParseHeaders(std::string_view list, HttpHeaders* headers) {
+  while (!list.empty()) {
+    const size_t comma = std::min(list.find(','), list.size());
+    const std::string_view entry = Trimmed(list.substr(0, comma));
+    list.remove_prefix(std::min(comma + 1, list.size()));
+    if (entry.empty())
+      continue;
+    const size_t equals = entry.find('=');
+    if (equals == std::string_view::npos)
+      return false;
+    std::string name(Trimmed(entry.substr(0, equals)));
+    std::string value;
+    if (!Unescape(Trimmed(entry.substr(equals + 1)), &value) ||
+        !IsHeaderName(name) || !IsHeaderValue(value))
+      return false;
+    headers->emplace_back(std::move(name), std::move(value));
+  }
+  return true;
+}
+
+std::string FindFault(const HttpHeaders& headers) {
+  for (const auto& [name, value] : headers) {
+    if (!IsHeaderName(name))
+      return "'" + name + "' is no name of a header";
+    if (!IsHeaderValue(value))
+      return "the header '" + name + "' has a value with control characters";
+  }
+  return {};
+}
+
+HttpExporterOptions HttpExporterOptions::FromEnvironment(
+    std::string* warnings) {
+  HttpExporterOptions options;
+  VariableReader("TRACES", warnings).Read("/v1/traces", &options.traces);
+  VariableReader("LOGS", warnings).Read("/v1/logs", &options.logs);
+  return options;
+}
+
+}  // namespace otlp
+PROTOZERO_ABI_END
+}  // namespace protozero
