@@ -151,4 +151,13 @@ uint64_t FieldStream::SkipRest() {
   return skipped;
 }
 
+void FieldStream::ReadRest(std::string* bytes) {
+  bytes->append(reinterpret_cast<const char*>(buffer_.data()) + begin_,
+                end_ - begin_);
+  begin_ = end_ = 0;
+  while (size_t size = ReadBytes(buffer_.data(), buffer_.size()))
+    bytes->append(reinterpret_cast<const char*>(buffer_.data()), size);
+  at_end_ = finished_ = true;
+}
+
 }  // namespace pbz

@@ -73,6 +73,8 @@ class FieldStream {
 
   // Reads the rest, and returns its size in bytes.
   uint64_t SkipRest();
+  // Appends all that has not been read to |bytes|.
+  void ReadRest(std::string* bytes);
 
   // Returns why there is no more to read: an error of the system, or a field
   // that is too large, by default above 2 GiB. Empty if there is no error.

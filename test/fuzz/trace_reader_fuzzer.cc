@@ -16,7 +16,7 @@
 #include "protozero/const_bytes.h"
 #include "protozero/proto_decoder.h"
 #include "src/program/value_sink.h"
-#include "src/pztrace/events/json_reader.h"
+#include "src/program/json_reader.h"
 #include "src/pztrace/events/timeline_reader.h"
 #include "test/fuzz/check.h"
 
@@ -86,7 +86,7 @@ class Events {
     std::string text = "{";
     reader_.AppendArgs(details, &text);
     text += '}';
-    Check(pztrace::ReadJson(text, &checker), "arguments are no JSON");
+    Check(program::ReadJson(text, &checker), "arguments are no JSON");
     for (const pztrace::EventFlow& flow : details.flows)
       text += ' ' + std::to_string(flow.id) + (flow.ends_here ? "." : "");
     return text;

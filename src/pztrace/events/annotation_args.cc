@@ -12,7 +12,7 @@
 #include "protozero/tracing/trace.h"
 #include "src/pbz/message_items.h"
 #include "src/program/text.h"
-#include "src/pztrace/events/json_reader.h"
+#include "src/program/json_reader.h"
 
 namespace pztrace {
 
@@ -42,7 +42,7 @@ void AddNested(const Nested::Decoder& value, int depth, ArgEncoder* args) {
     return args->Add(value.double_value());
   if (value.has_string_value())
     return args->Add(ViewOf(value.string_value()));
-  if (value.nested_type() == Nested::UNSPECIFIED || depth >= kMaxJsonDepth)
+  if (value.nested_type() == Nested::UNSPECIFIED || depth >= program::kMaxJsonDepth)
     return args->Add(std::monostate());
   if (value.nested_type() == Nested::ARRAY) {
     args->Begin(Container::kArray);
@@ -195,9 +195,9 @@ class AnnotationReader {
     }
     if (annotation.message.valid())
       AddMessage(annotation);
-    else if (depth < kMaxJsonDepth && annotation.has_entries)
+    else if (depth < program::kMaxJsonDepth && annotation.has_entries)
       AddEntries(annotation.bytes, depth + 1);
-    else if (depth < kMaxJsonDepth && annotation.has_elements)
+    else if (depth < program::kMaxJsonDepth && annotation.has_elements)
       AddElements(annotation.bytes, depth + 1);
     else
       args_->Add(std::monostate());
@@ -211,7 +211,7 @@ class AnnotationReader {
 
   void AddJson(std::string_view text) {
     // The field may hold any text.
-    if (!args_->Try([&] { return ReadJson(text, args_); }))
+    if (!args_->Try([&] { return program::ReadJson(text, args_); }))
       args_->Add(text);
   }
 

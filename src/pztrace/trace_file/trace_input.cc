@@ -2,12 +2,19 @@
 
 #include "src/pztrace/trace_file/trace_input.h"
 
+#include <errno.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <utility>
 
 #include "protozero/const_bytes.h"
 #include "protozero/proto_decoder.h"
 #include "protozero/tracing/trace.h"
 #include "src/pbz/input_kind.h"
+#include "src/pztrace/otlp/otlp_file.h"
+#include "src/pztrace/otlp/otlp_trace.h"
 #include "src/pztrace/program_name.h"
 
 namespace pztrace {
@@ -48,6 +55,8 @@ bool TraceInput::Open(const std::string& file, const char* command) {
                         stream_->error().c_str());
     return false;
   }
+  if (IsOtlp(begin.ToStdStringView()))
+    return OpenOtlp(file);
   std::string why = pbz::WhyNoMessage(begin, is_whole && !is_cut, file,
                                       std::string(kProgram) + " " + command);
   if (why.empty() && !HasPacket(begin))
@@ -57,6 +66,32 @@ bool TraceInput::Open(const std::string& file, const char* command) {
   program::PrintError(kProgram, "%s %s", program::DisplayName(file),
                       why.c_str());
   return false;
+}
+
+bool TraceInput::OpenOtlp(const std::string& file) {
+  std::string bytes;
+  stream_->ReadRest(&bytes);
+  std::string message;
+  std::string why = stream_->error();
+  const std::string malformed = AppendOtlpOfFile(bytes, &message);
+  if (why.empty())
+    why = malformed;
+  if (!why.empty()) {
+    program::PrintError(kProgram, "%s: %s", program::DisplayName(file),
+                        why.c_str());
+  }
+  bytes = TraceOfOtlp(message);
+  program::ScopedFile trace(tmpfile());
+  if (!trace ||
+      fwrite(bytes.data(), 1, bytes.size(), trace.get()) != bytes.size() ||
+      fseek(trace.get(), 0, SEEK_SET) != 0) {
+    program::PrintError(kProgram, "%s: a temporary file: %s",
+                        program::DisplayName(file), strerror(errno));
+    return false;
+  }
+  stream_.emplace(trace.get());
+  file_ = std::move(trace);
+  return why.empty();
 }
 
 }  // namespace pztrace

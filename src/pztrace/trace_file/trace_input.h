@@ -12,6 +12,7 @@
 namespace pztrace {
 
 // A trace to read. It has been checked that the file is not something else.
+// Spans of OpenTelemetry are read as the trace that they describe.
 class TraceInput {
  public:
   // Opens |file|; "-" is the standard input. |command| is the command that
@@ -23,6 +24,9 @@ class TraceInput {
   TraceStream& stream() { return *stream_; }
 
  private:
+  // Opens what the spans of OpenTelemetry in |file| are as a trace.
+  bool OpenOtlp(const std::string& file);
+
   program::ScopedFile file_;
   std::optional<TraceStream> stream_;
 };

@@ -1,6 +1,6 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#include "src/pztrace/events/json_reader.h"
+#include "src/program/json_reader.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -12,7 +12,7 @@
 
 #include "src/program/text.h"
 
-namespace pztrace {
+namespace program {
 
 namespace {
 
@@ -40,11 +40,11 @@ void AppendCodePoint(uint32_t code_point, std::string* text) {
 // Reads JSON value by value. It stops at a value that is not JSON.
 class JsonReader {
  public:
-  JsonReader(std::string_view text, program::ValueSink* sink)
+  JsonReader(std::string_view text, ValueSink* sink)
       : text_(text), sink_(sink) {}
 
   bool ReadAll() {
-    if (!program::IsUtf8(text_) || !ReadValue(0))
+    if (!IsUtf8(text_) || !ReadValue(0))
       return false;
     SkipSpaces();
     return text_.empty();
@@ -67,7 +67,7 @@ class JsonReader {
     return true;
   }
 
-  bool ReadWord(std::string_view word, const program::Value& value) {
+  bool ReadWord(std::string_view word, const Value& value) {
     if (text_.substr(0, word.size()) != word)
       return false;
     text_.remove_prefix(word.size());
@@ -93,8 +93,8 @@ class JsonReader {
     const bool is_dictionary = text_[0] == '{';
     const char end = is_dictionary ? '}' : ']';
     text_.remove_prefix(1);
-    sink_->Begin(is_dictionary ? program::ValueSink::Container::kDictionary
-                               : program::ValueSink::Container::kArray);
+    sink_->Begin(is_dictionary ? ValueSink::Container::kDictionary
+                               : ValueSink::Container::kArray);
     bool ok = true;
     if (!TakeIf(end)) {
       do {
@@ -207,19 +207,19 @@ class JsonReader {
         return false;
       size += exponent;
     }
-    sink_->Add(program::Decimal{text_.substr(0, size)});
+    sink_->Add(Decimal{text_.substr(0, size)});
     text_.remove_prefix(size);
     return true;
   }
 
   std::string_view text_;
-  program::ValueSink* const sink_;
+  ValueSink* const sink_;
 };
 
 }  // namespace
 
-bool ReadJson(std::string_view text, program::ValueSink* sink) {
+bool ReadJson(std::string_view text, ValueSink* sink) {
   return JsonReader(text, sink).ReadAll();
 }
 
-}  // namespace pztrace
+}  // namespace program

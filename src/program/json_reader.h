@@ -1,13 +1,13 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#ifndef SRC_PZTRACE_EVENTS_JSON_READER_H_
-#define SRC_PZTRACE_EVENTS_JSON_READER_H_
+#ifndef SRC_PROGRAM_JSON_READER_H_
+#define SRC_PROGRAM_JSON_READER_H_
 
 #include <string_view>
 
 #include "src/program/value_sink.h"
 
-namespace pztrace {
+namespace program {
 
 // The limit of objects and lists in each other. A deeper one becomes null, or
 // is not taken for JSON.
@@ -15,8 +15,8 @@ inline constexpr int kMaxJsonDepth = 32;
 
 // Gives the value of the JSON in |text| to |sink|. Returns false if it is not
 // JSON: then |sink| has got the values before the error.
-bool ReadJson(std::string_view text, program::ValueSink* sink);
+bool ReadJson(std::string_view text, ValueSink* sink);
 
-}  // namespace pztrace
+}  // namespace program
 
-#endif  // SRC_PZTRACE_EVENTS_JSON_READER_H_
+#endif  // SRC_PROGRAM_JSON_READER_H_

@@ -1,0 +1,397 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include "src/pztrace/otlp/otlp_trace.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "protozero/const_bytes.h"
+#include "protozero/scattered_heap_buffer.h"
+#include "protozero/tracing/trace.h"
+#include "src/otlp/protos/schema.h"
+#include "src/program/text.h"
+#include "src/program/varint.h"
+#include "src/pztrace/otlp/otlp_lanes.h"
+#include "src/pztrace/otlp/otlp_records.h"
+
+namespace pztrace {
+
+namespace {
+
+namespace schema = protozero::otlp_schema;
+using protozero::ConstBytes;
+using protozero::ConstChars;
+using protozero::trace::DebugAnnotation;
+using protozero::trace::TrackEvent;
+using Step = OtlpLanes::Step;
+using StepKind = OtlpLanes::Kind;
+
+constexpr uint32_t kSequence = 1;
+// The limit of lists in each other. A deeper one is left out.
+constexpr int kMaxValueDepth = 32;
+
+// Returns a number for what has been made of |number| in one of several ways.
+uint64_t Mixed(uint64_t number, uint64_t way) {
+  number = (number ^ way * 0x9e3779b97f4a7c15) * 0xff51afd7ed558ccd;
+  number ^= number >> 33;
+  // Ids of tracks are not 0; the highest bit stays free for readers.
+  return std::max<uint64_t>(number >> 1, 1);
+}
+
+std::string HexOf(std::string_view bytes) {
+  std::string text;
+  for (const char c : bytes) {
+    text += "0123456789abcdef"[static_cast<uint8_t>(c) >> 4];
+    text += "0123456789abcdef"[static_cast<uint8_t>(c) & 15];
+  }
+  return text;
+}
+
+void SetValue(ConstBytes any_value, int depth, DebugAnnotation* annotation) {
+  const schema::AnyValue::Decoder value(any_value);
+  using Case = schema::AnyValue::Decoder::ValueCase;
+  switch (value.value_case()) {
+    case Case::kStringValue:
+      return annotation->set_string_value(value.string_value());
+    case Case::kBoolValue:
+      return annotation->set_bool_value(value.bool_value());
+    case Case::kIntValue:
+      return annotation->set_int_value(value.int_value());
+    case Case::kDoubleValue:
+      return annotation->set_double_value(value.double_value());
+    case Case::kBytesValue: {
+      std::string base64;
+      program::AppendBase64(value.bytes_value().ToStdStringView(), &base64);
+      return annotation->set_string_value(base64);
+    }
+    case Case::kArrayValue: {
+      const schema::ArrayValue::Decoder list(value.array_value());
+      for (auto it = list.values(); it && depth < kMaxValueDepth; ++it)
+        SetValue(*it, depth + 1, annotation->add_array_values());
+      return;
+    }
+    case Case::kKvlistValue: {
+      const schema::KeyValueList::Decoder list(value.kvlist_value());
+      for (auto it = list.values(); it && depth < kMaxValueDepth; ++it) {
+        const schema::KeyValue::Decoder pair(*it);
+        DebugAnnotation* const entry = annotation->add_dict_entries();
+        entry->set_name(pair.key());
+        SetValue(pair.value(), depth + 1, entry);
+      }
+      return;
+    }
+    case Case::kNotSet:
+      return;
+  }
+}
+
+// Makes the packets.
+class OtlpTraceWriter {
+ public:
+  OtlpTraceWriter(const OtlpRecords& records, std::string* output)
+      : records_(records),
+        all_(records.records()),
+        lanes_(records),
+        output_(output) {}
+
+  void Write() {
+    WriteClocks();
+    for (size_t i = 0; i < records_.resources().size(); ++i)
+      WriteProcess(records_.resources()[i]);
+    for (size_t i = 0; i < lanes_.lanes().size(); ++i)
+      WriteLane(i);
+    FindFlows();
+    std::vector<Step> steps = lanes_.Steps();
+    AddEvents(&steps);
+    std::stable_sort(
+        steps.begin(), steps.end(), [](const Step& a, const Step& b) {
+          return std::tie(a.time, a.lane, a.place) <
+                 std::tie(b.time, b.lane, b.place);
+        });
+    for (const Step& step : steps)
+      WriteStep(step);
+  }
+
+ private:
+  using Packet = protozero::trace::TracePacket;
+
+  struct EventOfSpan {
+    size_t record;
+    ConstBytes bytes;
+  };
+
+  template <typename Function>
+  void AddPacket(uint64_t time, Function function) {
+    packet_.Reset();
+    if (time != 0)
+      packet_->set_timestamp(time);
+    packet_->set_trusted_packet_sequence_id(kSequence);
+    function(packet_.get());
+    const std::string bytes = packet_.SerializeAsString();
+    output_->push_back('\x0a');
+    program::AppendVarInt(bytes.size(), output_);
+    *output_ += bytes;
+  }
+
+  // The trace's clock is the wall clock.
+  void WriteClocks() {
+    uint64_t first = UINT64_MAX;
+    for (const OtlpRecord& record : all_)
+      first = std::min(first, record.start);
+    if (all_.empty())
+      return;
+    AddPacket(0, [&](Packet* packet) {
+      packet->set_sequence_flags(Packet::SEQ_INCREMENTAL_STATE_CLEARED);
+      auto* const snapshot = packet->set_clock_snapshot();
+      for (const uint32_t clock : {1u, 6u}) {  // CLOCK_REALTIME, _BOOTTIME.
+        auto* const reading = snapshot->add_clocks();
+        reading->set_clock_id(clock);
+        reading->set_timestamp(first);
+      }
+    });
+  }
+
+  void WriteProcess(const OtlpResource& resource) {
+    AddPacket(0, [&](Packet* packet) {
+      auto* const track = packet->set_track_descriptor();
+      track->set_uuid(ProcessUuid(resource));
+      auto* const process = track->set_process();
+      process->set_pid(resource.pid);
+      if (!resource.name.empty())
+        process->set_process_name(resource.name);
+      const schema::Resource::Decoder decoder(resource.bytes);
+      for (auto it = decoder.attributes(); it; ++it)
+        AddLabel(*it, process);
+    });
+  }
+
+  template <typename Process>
+  static void AddLabel(ConstBytes attribute, Process* process) {
+    const schema::KeyValue::Decoder pair(attribute);
+    const schema::AnyValue::Decoder value(pair.value());
+    std::string label = pair.key().ToStdString() + '=';
+    if (value.has_string_value())
+      label += value.string_value().ToStdStringView();
+    else if (value.has_int_value())
+      label += std::to_string(value.int_value());
+    else if (value.has_bool_value())
+      label += value.bool_value() ? "true" : "false";
+    else
+      return;
+    process->add_process_labels(label);
+  }
+
+  void WriteLane(size_t index) {
+    const OtlpLanes::Lane& lane = lanes_.lanes()[index];
+    const OtlpRecord& first = all_[lane.first];
+    const OtlpResource& resource = records_.resources()[lane.resource];
+    AddPacket(0, [&](Packet* packet) {
+      auto* const track = packet->set_track_descriptor();
+      track->set_uuid(LaneUuid(index));
+      track->set_parent_uuid(ProcessUuid(resource));
+      if (!lane.is_thread) {
+        // Viewers show those of one name as one.
+        track->set_name("spans");
+        return;
+      }
+      auto* const thread = track->set_thread();
+      thread->set_pid(resource.pid);
+      thread->set_tid(first.thread);
+      if (!first.thread_name.empty())
+        thread->set_thread_name(first.thread_name.data(),
+                                first.thread_name.size());
+    });
+  }
+
+  static uint64_t ProcessUuid(const OtlpResource& resource) {
+    return Mixed(resource.uuid, 1);
+  }
+  uint64_t LaneUuid(size_t index) const {
+    const OtlpLanes::Lane& lane = lanes_.lanes()[index];
+    const uint64_t process = ProcessUuid(records_.resources()[lane.resource]);
+    return lane.is_thread
+               ? Mixed(process,
+                       static_cast<uint64_t>(all_[lane.first].thread) * 2)
+               : Mixed(process, index * 2 + 1);
+  }
+
+  // A flow goes to a span from each that it links to, and from its parent if
+  // that is on another track.
+  void FindFlows() {
+    uint64_t number = 0;
+    for (size_t i = 0; i < all_.size(); ++i) {
+      const OtlpRecord& record = all_[i];
+      if (record.is_log)
+        continue;
+      if (record.parent != OtlpRecord::kNone && !lanes_.IsOnParent(i))
+        AddFlow(record.parent, i, ++number);
+      const schema::Span::Decoder span(record.bytes);
+      for (auto it = span.links(); it; ++it) {
+        const schema::Span_Link::Decoder link(*it);
+        const size_t other =
+            records_.FindSpan(link.trace_id().ToStdStringView(),
+                              link.span_id().ToStdStringView());
+        if (other != OtlpRecord::kNone && other != i)
+          AddFlow(other, i, ++number);
+      }
+    }
+    std::sort(flows_.begin(), flows_.end());
+  }
+  void AddFlow(size_t from, size_t to, uint64_t number) {
+    const uint64_t flow = Mixed(number, 2);
+    flows_.emplace_back(from, flow);
+    flows_.emplace_back(to, flow);
+  }
+
+  // Adds the events of spans, and the logs.
+  void AddEvents(std::vector<Step>* steps) {
+    for (size_t i = 0; i < all_.size(); ++i) {
+      const OtlpRecord& record = all_[i];
+      if (record.is_log) {
+        Step step = record.parent != OtlpRecord::kNone
+                        ? lanes_.EventOf(record.parent, record.start)
+                        : Step{record.start, SIZE_MAX, 0, StepKind::kEvent, i};
+        step.record = events_.size();
+        steps->push_back(step);
+        events_.push_back({i, record.bytes});
+        continue;
+      }
+      const schema::Span::Decoder span(record.bytes);
+      for (auto it = span.events(); it; ++it) {
+        const schema::Span_Event::Decoder event(*it);
+        Step step = lanes_.EventOf(i, event.time_unix_nano());
+        step.record = events_.size();
+        steps->push_back(step);
+        events_.push_back({i, *it});
+      }
+    }
+  }
+
+  void WriteStep(const Step& step) {
+    AddPacket(step.time, [&](Packet* packet) {
+      auto* const event = packet->set_track_event();
+      if (step.kind == StepKind::kEvent)
+        return WriteEvent(step, event);
+      event->set_track_uuid(LaneUuid(step.lane));
+      if (step.kind == StepKind::kEnd)
+        event->set_type(TrackEvent::TYPE_SLICE_END);
+      else
+        WriteSpan(step.record, event);
+    });
+  }
+
+  void WriteSpan(size_t index, TrackEvent* event) {
+    const OtlpRecord& record = all_[index];
+    const schema::Span::Decoder span(record.bytes);
+    event->set_type(TrackEvent::TYPE_SLICE_BEGIN);
+    event->set_name(span.name());
+    if (!record.scope.empty())
+      event->add_categories(record.scope.data(), record.scope.size());
+    auto flow = std::lower_bound(flows_.begin(), flows_.end(),
+                                 std::make_pair(index, uint64_t{0}));
+    for (; flow != flows_.end() && flow->first == index; ++flow)
+      event->add_flow_ids(flow->second);
+    for (auto it = span.attributes(); it; ++it)
+      AddAttribute(*it, event);
+    AddText("otel.trace_id", HexOf(record.trace_id), event);
+    AddText("otel.span_id", HexOf(record.span_id), event);
+    AddText("otel.parent_span_id", HexOf(record.parent_id), event);
+    AddText("otel.trace_state", span.trace_state().ToStdString(), event);
+    constexpr const char* kKinds[] = {"",       "",         "server",
+                                      "client", "producer", "consumer"};
+    if (span.kind() > 0 && span.kind() < 6)
+      AddText("otel.kind", kKinds[span.kind()], event);
+    const schema::Status::Decoder status(span.status());
+    if (status.code() == 1 || status.code() == 2)
+      AddText("otel.status", status.code() == 1 ? "ok" : "error", event);
+    AddText("otel.status_message", status.message().ToStdString(), event);
+  }
+
+  void WriteEvent(const Step& step, TrackEvent* event) {
+    const auto& [index, bytes] = events_[step.record];
+    const OtlpRecord& record = all_[index];
+    event->set_type(TrackEvent::TYPE_INSTANT);
+    event->set_track_uuid(step.lane != SIZE_MAX
+                              ? LaneUuid(step.lane)
+                              : ProcessUuid(records_.resources()[record.resource]));
+    if (!record.scope.empty())
+      event->add_categories(record.scope.data(), record.scope.size());
+    if (record.is_log)
+      return WriteLog(record, event);
+    const schema::Span_Event::Decoder decoder(bytes);
+    event->set_name(decoder.name());
+    for (auto it = decoder.attributes(); it; ++it)
+      AddAttribute(*it, event);
+  }
+
+  static void WriteLog(const OtlpRecord& record, TrackEvent* event) {
+    const schema::LogRecord::Decoder log(record.bytes);
+    const schema::AnyValue::Decoder body(log.body());
+    const bool has_text = body.has_string_value();
+    if (!log.event_name().ToStdStringView().empty())
+      event->set_name(log.event_name());
+    else if (has_text)
+      event->set_name(body.string_value());
+    else
+      event->set_name("log");
+    for (auto it = log.attributes(); it; ++it)
+      AddAttribute(*it, event);
+    if (log.has_body() &&
+        (!has_text || !log.event_name().ToStdStringView().empty())) {
+      DebugAnnotation* const annotation = event->add_debug_annotations();
+      annotation->set_name("otel.body");
+      SetValue(log.body(), 0, annotation);
+    }
+    if (log.severity_number() != 0) {
+      DebugAnnotation* const annotation = event->add_debug_annotations();
+      annotation->set_name("otel.severity");
+      annotation->set_int_value(log.severity_number());
+    }
+    AddText("otel.severity_text", log.severity_text().ToStdString(), event);
+    AddText("otel.trace_id", HexOf(record.trace_id), event);
+    AddText("otel.span_id", HexOf(record.parent_id), event);
+  }
+
+  static void AddAttribute(ConstBytes attribute, TrackEvent* event) {
+    const schema::KeyValue::Decoder pair(attribute);
+    DebugAnnotation* const annotation = event->add_debug_annotations();
+    annotation->set_name(pair.key());
+    SetValue(pair.value(), 0, annotation);
+  }
+
+  static void AddText(const char* name,
+                      const std::string& text,
+                      TrackEvent* event) {
+    if (text.empty())
+      return;
+    DebugAnnotation* const annotation = event->add_debug_annotations();
+    annotation->set_name(name);
+    annotation->set_string_value(text);
+  }
+
+  const OtlpRecords& records_;
+  const std::vector<OtlpRecord>& all_;
+  const OtlpLanes lanes_;
+  std::string* const output_;
+  protozero::HeapBuffered<Packet> packet_;
+  // The flows of each record, in order of records.
+  std::vector<std::pair<size_t, uint64_t>> flows_;
+  std::vector<EventOfSpan> events_;
+};
+
+}  // namespace
+
+std::string TraceOfOtlp(std::string_view message) {
+  const OtlpRecords records(message);
+  std::string trace;
+  OtlpTraceWriter(records, &trace).Write();
+  return trace;
+}
+
+}  // namespace pztrace
