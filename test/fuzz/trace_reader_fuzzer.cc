@@ -15,8 +15,8 @@
 
 #include "protozero/const_bytes.h"
 #include "protozero/proto_decoder.h"
-#include "src/program/value_sink.h"
 #include "src/program/json_reader.h"
+#include "src/program/value_sink.h"
 #include "src/pztrace/events/timeline_reader.h"
 #include "test/fuzz/check.h"
 

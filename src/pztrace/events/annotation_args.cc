@@ -11,8 +11,8 @@
 #include "protozero/proto_decoder.h"
 #include "protozero/tracing/trace.h"
 #include "src/pbz/message_items.h"
-#include "src/program/text.h"
 #include "src/program/json_reader.h"
+#include "src/program/text.h"
 
 namespace pztrace {
 
@@ -42,7 +42,8 @@ void AddNested(const Nested::Decoder& value, int depth, ArgEncoder* args) {
     return args->Add(value.double_value());
   if (value.has_string_value())
     return args->Add(ViewOf(value.string_value()));
-  if (value.nested_type() == Nested::UNSPECIFIED || depth >= program::kMaxJsonDepth)
+  if (value.nested_type() == Nested::UNSPECIFIED ||
+      depth >= program::kMaxJsonDepth)
     return args->Add(std::monostate());
   if (value.nested_type() == Nested::ARRAY) {
     args->Begin(Container::kArray);

@@ -70,9 +70,9 @@ bool BeginsAsLog(std::string_view record) {
   return record.size() >= 9 && (first == kTime || first == kObservedTime);
 }
 
-// Returns whether |message| begins with a ResourceSpans or ResourceLogs of which
-// the first record is one. Packets of a trace look different there: a field 1
-// of theirs has no messages.
+// Returns whether |message| begins with a ResourceSpans or ResourceLogs of
+// which the first record is one. Packets of a trace look different there: a
+// field 1 of theirs has no messages.
 bool BeginsWithRecord(std::string_view message) {
   BegunField resource;
   if (!TakeField(&message, &resource) || resource.tag != kTag1)

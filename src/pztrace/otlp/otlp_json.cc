@@ -217,8 +217,8 @@ std::string CamelCaseOf(std::string_view name) {
       is_word = true;
       continue;
     }
-    result += is_word && c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A')
-                                              : c;
+    result +=
+        is_word && c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
     is_word = false;
   }
   return result;

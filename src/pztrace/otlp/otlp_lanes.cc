@@ -153,7 +153,8 @@ std::vector<OtlpLanes::Step> OtlpLanes::Steps() const {
     if (all[i].is_log)
       continue;
     const Place& place = places_[i];
-    steps.push_back({all[i].start, place.lane, 2 * place.begin, Kind::kBegin, i});
+    steps.push_back(
+        {all[i].start, place.lane, 2 * place.begin, Kind::kBegin, i});
     steps.push_back({all[i].end, place.lane, 2 * place.end, Kind::kEnd, i});
   }
   return steps;

@@ -109,11 +109,11 @@ class OtlpTraceWriter {
     FindFlows();
     std::vector<Step> steps = lanes_.Steps();
     AddEvents(&steps);
-    std::stable_sort(
-        steps.begin(), steps.end(), [](const Step& a, const Step& b) {
-          return std::tie(a.time, a.lane, a.place) <
-                 std::tie(b.time, b.lane, b.place);
-        });
+    std::stable_sort(steps.begin(), steps.end(),
+                     [](const Step& a, const Step& b) {
+                       return std::tie(a.time, a.lane, a.place) <
+                              std::tie(b.time, b.lane, b.place);
+                     });
     for (const Step& step : steps)
       WriteStep(step);
   }
@@ -317,9 +317,10 @@ class OtlpTraceWriter {
     const auto& [index, bytes] = events_[step.record];
     const OtlpRecord& record = all_[index];
     event->set_type(TrackEvent::TYPE_INSTANT);
-    event->set_track_uuid(step.lane != SIZE_MAX
-                              ? LaneUuid(step.lane)
-                              : ProcessUuid(records_.resources()[record.resource]));
+    event->set_track_uuid(
+        step.lane != SIZE_MAX
+            ? LaneUuid(step.lane)
+            : ProcessUuid(records_.resources()[record.resource]));
     if (!record.scope.empty())
       event->add_categories(record.scope.data(), record.scope.size());
     if (record.is_log)

@@ -8,8 +8,8 @@
 
 namespace pztrace {
 
-// Returns the packets of a trace that has the spans and logs of |message|, whose
-// field 1 has ResourceSpans and ResourceLogs:
+// Returns the packets of a trace that has the spans and logs of |message|,
+// whose field 1 has ResourceSpans and ResourceLogs:
 //
 //   OpenTelemetry           trace
 //   resource                process: service.name, process.pid, the rest as

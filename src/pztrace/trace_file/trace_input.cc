@@ -71,15 +71,11 @@ bool TraceInput::Open(const std::string& file, const char* command) {
 bool TraceInput::OpenOtlp(const std::string& file) {
   std::string bytes;
   stream_->ReadRest(&bytes);
+  std::string why_cut = stream_->error();
   std::string message;
-  std::string why = stream_->error();
   const std::string malformed = AppendOtlpOfFile(bytes, &message);
-  if (why.empty())
-    why = malformed;
-  if (!why.empty()) {
-    program::PrintError(kProgram, "%s: %s", program::DisplayName(file),
-                        why.c_str());
-  }
+  if (why_cut.empty())
+    why_cut = malformed;
   bytes = TraceOfOtlp(message);
   program::ScopedFile trace(tmpfile());
   if (!trace ||
@@ -89,9 +85,9 @@ bool TraceInput::OpenOtlp(const std::string& file) {
                         program::DisplayName(file), strerror(errno));
     return false;
   }
-  stream_.emplace(trace.get());
+  stream_.emplace(trace.get(), why_cut);
   file_ = std::move(trace);
-  return why.empty();
+  return true;
 }
 
 }  // namespace pztrace

@@ -64,7 +64,8 @@ size_t SizeOfNextPart(ConstBytes packets, CompressedPackets* compressed) {
 
 }  // namespace
 
-TraceStream::TraceStream(FILE* file) : FieldStream(file), buffer_(kInputSize) {}
+TraceStream::TraceStream(FILE* file, std::string why_cut)
+    : FieldStream(file), why_cut_(std::move(why_cut)), buffer_(kInputSize) {}
 
 void TraceStream::FillInput() {
   input_ = ConstBytes(buffer_.data(),
@@ -91,7 +92,11 @@ size_t TraceStream::ReadBytes(uint8_t* data, size_t size) {
     const size_t first = std::min(size, input_.size);
     memcpy(data, input_.data, first);
     input_ = ConstBytes(input_.data + first, input_.size - first);
-    return first + FieldStream::ReadBytes(data + first, size - first);
+    const size_t read =
+        first + FieldStream::ReadBytes(data + first, size - first);
+    if (read != size && !why_cut_.empty())
+      set_error(why_cut_);
+    return read;
   }
   size_t done = 0;
   while (done < size) {

@@ -26,7 +26,8 @@ namespace pztrace {
 // 64 MiB.
 class TraceStream : public pbz::FieldStream {
  public:
-  explicit TraceStream(FILE* file);
+  // A reader gets the error |why_cut|, if it is not empty, after the packets.
+  explicit TraceStream(FILE* file, std::string why_cut = "");
 
   bool Next(Run* run) override;
   bool Restart() override;
@@ -49,6 +50,7 @@ class TraceStream : public pbz::FieldStream {
   // Sets |run| to |bytes| at the current place.
   void SetRun(protozero::ConstBytes bytes, Run* run);
 
+  const std::string why_cut_;
   // The bytes of the file that have been read, but not used.
   std::vector<uint8_t> buffer_;
   protozero::ConstBytes input_{};

@@ -1,0 +1,362 @@
+#!/usr/bin/env python3
+# Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+"""Reads files of OpenTelemetry in each of their forms, as traces."""
+
+import base64
+import csv
+import gzip
+import io
+import json
+import random
+import subprocess
+import sys
+import unittest
+
+import cases
+import wire
+from timeline_command import PZTRACE, TimelineCommandTest
+
+BEGIN = 1_700_000_000_000_000_000  # Unix time in nanoseconds.
+
+
+class Any:
+  """A value, in both encodings."""
+
+  def __init__(self, value):
+    self.value = value
+
+  def bytes(self):
+    value = self.value
+    if isinstance(value, str):
+      return wire.delimited(1, value.encode())
+    if isinstance(value, bool):
+      return wire.integer(2, int(value))
+    if isinstance(value, int):
+      return wire.integer(3, value % 2**64)
+    if isinstance(value, float):
+      return wire.double(4, value)
+    if isinstance(value, list):
+      return wire.delimited(5, b''.join(wire.delimited(1, Any(one).bytes())
+                                        for one in value))
+    if isinstance(value, dict):
+      return wire.delimited(6, b''.join(wire.delimited(1, pair)
+                                        for pair in pairs_bytes(value)))
+    return wire.delimited(7, value)
+
+  def json(self):
+    value = self.value
+    if isinstance(value, str):
+      return {'stringValue': value}
+    if isinstance(value, bool):
+      return {'boolValue': value}
+    if isinstance(value, int):
+      return {'intValue': str(value)}
+    if isinstance(value, float):
+      return {'doubleValue': value}
+    if isinstance(value, list):
+      return {'arrayValue': {'values': [Any(one).json() for one in value]}}
+    if isinstance(value, dict):
+      return {'kvlistValue': {'values': pairs_json(value)}}
+    return {'bytesValue': base64.b64encode(value).decode()}
+
+  def shown(self):
+    """What JSON of a trace has."""
+    value = self.value
+    if isinstance(value, bytes):
+      return base64.b64encode(value).decode()
+    if isinstance(value, list):
+      return [Any(one).shown() for one in value]
+    if isinstance(value, dict):
+      return {key: Any(one).shown() for key, one in value.items()}
+    return value
+
+
+def pairs_bytes(attributes):
+  return [wire.delimited(1, key.encode()) + wire.delimited(2, Any(value).bytes())
+          for key, value in attributes.items()]
+
+
+def pairs_json(attributes):
+  return [{'key': key, 'value': Any(value).json()} for key, value in attributes.items()]
+
+
+class Span:
+
+  def __init__(self, name, begin, end, span_id, parent=0, trace=1, attributes=None,
+               events=(), links=(), status=0, message='', kind=0):
+    self.name, self.begin, self.end = name, BEGIN + begin, BEGIN + end
+    self.id, self.parent, self.trace = span_id, parent, trace
+    self.attributes = attributes or {}
+    self.events, self.links = events, links  # Names and times; traces and spans.
+    self.status, self.message, self.kind = status, message, kind
+
+  def bytes(self):
+    content = (wire.delimited(1, self.trace.to_bytes(16, 'big')) +
+               wire.delimited(2, self.id.to_bytes(8, 'big')) +
+               wire.delimited(5, self.name.encode()) + wire.integer(6, self.kind) +
+               wire.fixed64(7, self.begin) + wire.fixed64(8, self.end))
+    if self.parent:
+      content += wire.delimited(4, self.parent.to_bytes(8, 'big'))
+    for pair in pairs_bytes(self.attributes):
+      content += wire.delimited(9, pair)
+    for name, time in self.events:
+      content += wire.delimited(11, wire.fixed64(1, BEGIN + time) +
+                                wire.delimited(2, name.encode()))
+    for trace, span in self.links:
+      content += wire.delimited(13, wire.delimited(1, trace.to_bytes(16, 'big')) +
+                                wire.delimited(2, span.to_bytes(8, 'big')))
+    if self.status:
+      content += wire.delimited(15, wire.delimited(2, self.message.encode()) +
+                                wire.integer(3, self.status))
+    return content
+
+  def json(self):
+    result = {
+        'traceId': '%032x' % self.trace, 'spanId': '%016X' % self.id, 'name': self.name,
+        'startTimeUnixNano': str(self.begin), 'endTimeUnixNano': self.end,
+        'kind': self.kind, 'attributes': pairs_json(self.attributes), 'unknown': [{'a': 1}],
+        'events': [{'timeUnixNano': str(BEGIN + time), 'name': name}
+                   for name, time in self.events],
+        'links': [{'traceId': '%032x' % trace, 'spanId': '%016x' % span}
+                  for trace, span in self.links],
+        'status': {'code': self.status, 'message': self.message} if self.status else {}}
+    if self.parent:
+      result['parentSpanId'] = '%016x' % self.parent
+    return result
+
+
+class Document:
+  """The spans of one program, by scopes."""
+
+  def __init__(self, resource, **scopes):
+    self.resource = resource
+    self.scopes = scopes
+
+  def bytes(self):
+    content = wire.delimited(1, b''.join(wire.delimited(1, pair)
+                                         for pair in pairs_bytes(self.resource)))
+    for name, spans in self.scopes.items():
+      content += wire.delimited(2, wire.delimited(1, wire.delimited(1, name.encode())) +
+                                b''.join(wire.delimited(2, span.bytes())
+                                         for span in spans))
+    return wire.delimited(1, content)
+
+  def json(self):
+    return {'resourceSpans': [{
+        'resource': {'attributes': pairs_json(self.resource)},
+        'scopeSpans': [{'scope': {'name': name}, 'spans': [span.json() for span in spans]}
+                       for name, spans in self.scopes.items()]}]}
+
+
+def log(body, time, severity, trace=0, span=0):
+  content = (wire.fixed64(1, BEGIN + time) + wire.integer(2, severity) +
+             wire.delimited(5, Any(body).bytes()))
+  if trace:
+    content += wire.delimited(9, trace.to_bytes(16, 'big'))
+    content += wire.delimited(10, span.to_bytes(8, 'big'))
+  return content
+
+
+def forms(documents):
+  """The content of files with these documents, by the name of the form."""
+  parts = [document.bytes() for document in documents]
+  lines = [json.dumps(document.json()) + '\n' for document in documents]
+  result = {
+      'one message': b''.join(parts),
+      'varints': b''.join(wire.varint(len(part)) + part for part in parts),
+      'four bytes': b''.join(len(part).to_bytes(4, 'big') + part for part in parts),
+      'lines': ''.join(lines).encode(),
+      'snake case': ''.join(lines).replace('resourceSpans', 'resource_spans')
+                    .replace('traceId', 'trace_id').encode(),
+  }
+  result['gzip'] = gzip.compress(result['lines'])
+  if len(documents) == 1:
+    result['pretty'] = json.dumps(documents[0].json(), indent=2).encode()
+  return result
+
+
+def random_spans(generator):
+  """Spans of which children are mostly within their parents."""
+  spans = []
+  for number in range(1, generator.randrange(2, 60)):
+    parent = generator.choice(spans) if spans and generator.random() < 0.8 else None
+    begin, end = sorted(generator.randrange(1000) for _ in range(2))
+    if parent is not None and generator.random() < 0.9:
+      first, last = parent.begin - BEGIN, parent.end - BEGIN
+      begin, end = sorted(generator.randint(first, last) for _ in range(2))
+    attributes = {'number': number, 'text': 'x' * generator.randrange(5)}
+    if generator.random() < 0.3:
+      attributes['thread.id'] = generator.randrange(1, 3)
+    spans.append(Span('span %d' % number, begin, end, number, parent.id if parent else 0,
+                      attributes=attributes))
+  generator.shuffle(spans)
+  return spans
+
+
+class OtlpTest(TimelineCommandTest):
+  command = 'export'
+
+  def rows(self, content, table='--slices', code=0):
+    output, self.errors = self.run_command(content, table, code=code)
+    return list(csv.DictReader(io.StringIO(output)))
+
+  def test_each_form(self):
+    attributes = {'text': 'é"', 'yes': True, 'int': -5, 'large': 2**63 - 1, 'double': 0.5,
+                  'list': ['a', 'b'], 'map': {'x': 1, 'y': [True]}, 'bytes': b'\x00\xff',
+                  'empty': ''}
+    spans = [Span('outer', 0, 100, 1, attributes=attributes, kind=2,
+                  events=[('at begin', 0), ('within', 40), ('at end', 100)]),
+             Span('inner', 10, 30, 2, parent=1, status=2, message='broken'),
+             Span('overlapping', 20, 90, 3, parent=1)]
+    documents = [Document({'service.name': 'shop', 'process.pid': 77}, http=spans),
+                 Document({'service.name': 'bank'},
+                          db=[Span('other', 5, 6, 4, parent=3, links=[(1, 2)])])]
+    for some in documents, documents[:1]:
+      for form, content in forms(some).items():
+        with self.subTest(form, documents=len(some)):
+          rows = {row['name']: row for row in self.rows(content)}
+          self.assertEqual(set(rows), {span.name for document in some
+                                       for scope in document.scopes.values()
+                                       for span in scope})
+          outer, inner = rows['outer'], rows['inner']
+          self.assertEqual((outer['process'], outer['pid'], outer['category']),
+                           ('shop', '77', 'http'))
+          self.assertEqual((outer['ts'], outer['dur'], outer['self'], outer['depth']),
+                           (str(BEGIN), '100', '80', '0'))
+          self.assertEqual(outer['time'], str(BEGIN))
+          self.assertEqual((inner['dur'], inner['depth']), ('20', '1'))
+          self.assertEqual(rows['overlapping']['depth'], '0')
+          args = json.loads(outer['args'])
+          for key, value in attributes.items():
+            self.assertEqual(args[key], Any(value).shown())
+          self.assertEqual(args['otel.kind'], 'server')
+          self.assertEqual(args['otel.trace_id'], '%032x' % 1)
+          args = json.loads(inner['args'])
+          self.assertEqual((args['otel.status'], args['otel.status_message'],
+                            args['otel.parent_span_id']), ('error', 'broken', '%016x' % 1))
+          # A parent on another track is joined by a flow.
+          self.assertEqual(len(set(json.loads(rows['overlapping']['flows'])) &
+                               set(json.loads(outer['flows']))), 1)
+          if len(some) == 2:
+            other = rows['other']
+            self.assertEqual((other['process'], other['pid'], other['category']),
+                             ('bank', '1', 'db'))
+            for end in inner, rows['overlapping']:
+              self.assertEqual(len(set(json.loads(other['flows'])) &
+                                   set(json.loads(end['flows']))), 1)
+          instants = self.rows(content, '--instants')
+          self.assertEqual([(row['name'], int(row['ts']) - BEGIN) for row in instants],
+                           [('at begin', 0), ('within', 40), ('at end', 100)])
+
+  def test_random_spans_keep_times_and_parents(self):
+    for seed in range(40):
+      generator = random.Random(seed)
+      spans = random_spans(generator)
+      content = generator.choice(list(forms([Document({}, scope=spans)]).values()))
+      self.path.write_bytes(content)
+      rows = self.rows(content)
+      by_id = {span.id: span for span in spans}
+      found = {}
+      for row in rows:
+        args = json.loads(row['args'])
+        span = by_id[int(args['otel.span_id'], 16)]
+        found[span.id] = row
+        self.assertEqual((row['name'], int(row['ts']), int(row['dur'])),
+                         (span.name, span.begin, span.end - span.begin))
+        self.assertEqual(args['number'], span.id)
+        self.assertEqual(int(args.get('otel.parent_span_id', '0'), 16), span.parent)
+      self.assertEqual(set(found), set(by_id))
+      self.check_nesting(spans)
+
+  def check_nesting(self, spans):
+    """Each slice is in its parent's, or joined with it by a flow."""
+    query = ("select a.name, b.name, a.thread_id is not null from "
+             "(select s.*, null thread_id from slice s) a join slice b on a.parent_id = b.id")
+    result = subprocess.run([PZTRACE, 'sql', '--format', 'csv', self.path, query],
+                            capture_output=True, text=True, check=False)
+    if 'without SQLite' in result.stderr:
+      return
+    self.assertEqual(result.returncode, 0, result.stderr)
+    nested = {tuple(row[:2]) for row in list(csv.reader(io.StringIO(result.stdout)))[1:]}
+    by_id = {span.id: span for span in spans}
+    for span in spans:
+      if 'thread.id' in span.attributes:
+        continue
+      inner = [outer for name, outer in nested if name == span.name]
+      if inner:
+        self.assertEqual(inner, [by_id[span.parent].name])
+
+  def test_logs(self):
+    records = [log('in a span', 50, 9, 1, 1), log({'a': 1}, 60, 17), log('alone', 70, 0)]
+    content = wire.delimited(1, wire.delimited(2, wire.delimited(1, wire.delimited(
+        1, b'logger')) + b''.join(wire.delimited(2, record) for record in records)))
+    for form in content, wire.varint(len(content)) + content:
+      rows = self.rows(form, '--instants')
+      self.assertEqual([(row['name'], int(row['ts']) - BEGIN, row['category'])
+                        for row in rows],
+                       [('in a span', 50, 'logger'), ('log', 60, 'logger'),
+                        ('alone', 70, 'logger')])
+      args = [json.loads(row['args']) for row in rows]
+      self.assertEqual((args[0]['otel.severity'], args[0]['otel.span_id']),
+                       (9, '%016x' % 1))
+      self.assertEqual(args[1]['otel.body'], {'a': 1})
+      self.assertEqual(args[2], {})
+    # Beside its span, it is on the span's track.
+    both = content + Document({}, scope=[Span('span', 0, 100, 1)]).bytes()
+    rows = self.rows(both, '--instants')
+    self.assertEqual({row['name']: row['track'] for row in rows},
+                     {'in a span': 'spans', 'log': '', 'alone': ''})
+
+  def test_other_commands(self):
+    documents = [Document({'service.name': 'shop'}, http=random_spans(random.Random(7)))]
+    content = forms(documents)['varints']
+    self.path.write_bytes(content)
+    output = self.path.with_name('page.html')
+    for command in (['top'], ['cat'], ['svg'], ['html', '-o', output], ['tasks'],
+                    ['stat'], ['check', '--rule', 'each slice "span 1" has args {number}']):
+      with self.subTest(command):
+        result = subprocess.run([PZTRACE, *command, self.path], capture_output=True,
+                                text=True, check=False)
+        self.assertNotIn('is not a trace', result.stderr)
+    result = subprocess.run([PZTRACE, 'diff', self.path, self.path], capture_output=True,
+                            text=True, check=False)
+    self.assertEqual(result.returncode, 0, result.stderr)
+
+  def test_a_trace_is_still_one(self):
+    """Packets whose first field looks like a message."""
+    packet = wire.integer(8, 5) + wire.integer(10, 1) + wire.delimited(
+        11, wire.integer(9, 3) + wire.delimited(23, b'name'))
+    self.assertEqual([row['name'] for row in self.rows(wire.delimited(1, packet),
+                                                       '--instants')], ['name'])
+
+  def test_broken_files(self):
+    whole = forms([Document({'service.name': 'shop'}, scope=[
+        Span('span %d' % i, i, i + 5, i + 1) for i in range(50)])])
+    for form in 'varints', 'four bytes', 'one message':
+      with self.subTest(form):
+        _, errors = self.run_command(whole[form][:-30], '--slices', code=1)
+        self.assertIn('truncated', errors)
+    lines = whole['lines'] + b'{"resourceSpans": [\n'
+    rows = self.rows(lines, code=1)
+    self.assertIn('line 2 is not JSON', self.errors)
+    self.assertEqual(len(rows), 50)
+
+  def test_damaged_files(self):
+    self.options = ('--slices',)
+    documents = [Document({'service.name': 'shop'}, scope=random_spans(random.Random(3)))]
+    for content in forms(documents).values():
+      for output in self.outputs_of_damaged(content):
+        self.assertTrue(output == '' or output.startswith('host,'))
+
+  def test_parents_in_a_circle(self):
+    spans = [Span('a', 0, 10, 1, parent=3), Span('b', 0, 10, 2, parent=1),
+             Span('c', 0, 10, 3, parent=2), Span('d', 0, 10, 4, parent=4)]
+    self.assertEqual(len(self.rows(Document({}, scope=spans).bytes())), 4)
+
+  def test_many_spans_at_once(self):
+    spans = [Span('span', i, 1_000_000, i + 1, trace=i + 1) for i in range(20000)]
+    self.assertEqual(len(self.rows(Document({}, scope=spans).bytes())), 20000)
+
+
+if __name__ == '__main__':
+  sys.exit(cases.run_cases())
