@@ -3,6 +3,8 @@
 // pztrace export.
 
 #include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -13,14 +15,18 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "protozero/otlp/file_exporter.h"
 #include "src/program/command_line.h"
 #include "src/program/io.h"
 #include "src/pztrace/commands.h"
 #include "src/pztrace/program_name.h"
+#include "src/pztrace/spans/http_sink.h"
+#include "src/pztrace/spans/span_exporter.h"
 #include "src/pztrace/tables/exported_tables.h"
 #include "src/pztrace/tables/table_columns.h"
 #include "src/pztrace/tables/trace_database.h"
@@ -36,7 +42,11 @@ using program::kSuccess;
 using table::RowWriter;
 using table::TableFormat;
 
+namespace otlp = protozero::otlp;
+
 constexpr std::string_view kSqlite = "sqlite";
+constexpr std::string_view kOtlp = "otlp";
+constexpr std::string_view kOtlpJson = "otlp-json";
 
 TableInfo TableAt(size_t table) {
   return ExportedTableInfo(static_cast<ExportedTable>(table));
@@ -118,8 +128,11 @@ struct ExportArguments {
   std::string format = "csv";
   const std::string format_help =
       std::string(table::kFormatHelp) +
-      "; or sqlite: all of one trace, as tables for SQL";
+      "; or sqlite: all of one trace, as tables for SQL; or otlp or otlp-json: "
+      "spans and logs of OpenTelemetry, as messages after their sizes or as "
+      "lines";
   std::string folder;
+  std::string endpoint;
   bool wanted[kNumTables] = {};
   bool unfinished = false;
   bool escape_formulas = false;
@@ -149,6 +162,10 @@ program::Command ExportCommand(ExportArguments* arguments) {
         "are named, or all",
         &arguments->folder},
        {table::kFormatOption, arguments->format_help, &arguments->format},
+       {"--endpoint URL",
+        "with --format otlp: send them to a Collector, such as "
+        "http://localhost:4318",
+        &arguments->endpoint},
        {"--unfinished",
         "rows of slices without an end, too; their dur and self are null",
         &arguments->unfinished},
@@ -181,6 +198,8 @@ std::string ChooseTables(ExportArguments* arguments, TableFormat* format) {
   *format = *table_format;
   if (arguments->escape_formulas && *format != TableFormat::kCsv)
     return "--escape-formulas is for --format csv";
+  if (!arguments->endpoint.empty())
+    return "--endpoint is for --format otlp";
   if (arguments->unfinished && !wanted[kSlices])
     return "--unfinished is for --slices";
   return "";
@@ -229,6 +248,100 @@ bool ExportDatabase(const std::string& file, const std::string& path) {
   return input.Open(file, "export") && MakeTraceDatabase(file, &input, path);
 }
 
+bool IsOtlpFormat(const std::string& format) {
+  return format == kOtlp || format == kOtlpJson;
+}
+
+// Returns the problem with the options of spans, or an empty string.
+std::string SpansProblem(const ExportArguments& arguments) {
+  const bool has_tables =
+      std::count(arguments.wanted, arguments.wanted + kNumTables, true) != 0;
+  if (has_tables || arguments.escape_formulas)
+    return "--format " + arguments.format +
+           " has all slices, tasks and instants, and takes no option for them";
+  if (arguments.endpoint.empty() == arguments.folder.empty())
+    return "--format " + arguments.format + " needs -o or --endpoint";
+  if (arguments.format == kOtlpJson && !arguments.endpoint.empty())
+    return "--endpoint is for --format otlp";
+  return "";
+}
+
+// Makes a file, or empties it. Returns false, and has printed why, if it
+// cannot.
+bool MakeFile(const std::string& path) {
+  const std::string problem = OutputProblem({}, path);
+  const int fd = problem.empty()
+                     ? open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0666)
+                     : -1;
+  if (fd >= 0)
+    return close(fd) == 0;
+  program::PrintError(kProgram, "%s: %s", path.c_str(),
+                      problem.empty() ? strerror(errno) : problem.c_str());
+  return false;
+}
+
+// Returns null, and has printed why, if the spans cannot go there.
+std::unique_ptr<otlp::BatchSink> OpenSpans(const ExportArguments& arguments) {
+  std::string problem;
+  if (!arguments.endpoint.empty()) {
+    auto sink = CreateHttpSink(arguments.endpoint, &problem);
+    if (sink == nullptr)
+      program::PrintError(kProgram, "--endpoint: %s", problem.c_str());
+    return sink;
+  }
+  const bool is_json = arguments.format == kOtlpJson;
+  const std::string extension = is_json ? ".jsonl" : ".otlp";
+  const std::string spans = arguments.folder + "/spans" + extension;
+  const std::string logs = arguments.folder + "/logs" + extension;
+  if (mkdir(arguments.folder.c_str(), 0777) != 0 && errno != EEXIST) {
+    program::PrintError(kProgram, "%s: %s", arguments.folder.c_str(),
+                        strerror(errno));
+    return nullptr;
+  }
+  if (!MakeFile(spans) || !MakeFile(logs))
+    return nullptr;
+  auto sink = std::make_unique<otlp::FileExporter>(
+      spans, logs,
+      is_json ? otlp::FileFormat::kJsonLines : otlp::FileFormat::kDelimited);
+  if (sink->error().empty())
+    return sink;
+  program::PrintError(kProgram, "%s", sink->error().c_str());
+  return nullptr;
+}
+
+// Returns false, and has printed why, if not all of the files is there.
+bool ExportAllSpans(const ExportArguments& arguments) {
+  std::unique_ptr<otlp::BatchSink> sink;
+  bool ok = true;
+  std::optional<SpanBatches> batches;
+  for (const std::string& file : arguments.files) {
+    TraceInput input;
+    if (!input.Open(file, "export")) {
+      ok = false;
+      continue;
+    }
+    if (!batches) {
+      sink = OpenSpans(arguments);
+      if (sink == nullptr)
+        return false;
+      batches.emplace(sink.get());
+    }
+    ok = ExportSpans(arguments.host, file, arguments.unfinished, &input,
+                     &*batches) &&
+         ok;
+  }
+  if (!batches)
+    return ok;
+  batches->Flush();
+  if (batches->failed() != 0) {
+    program::PrintError(
+        kProgram, "%" PRIu64 " of %" PRIu64 " spans and logs are not there: %s",
+        batches->failed(), batches->failed() + batches->exported(),
+        batches->reason().c_str());
+  }
+  return ok && batches->failed() == 0;
+}
+
 }  // namespace
 
 int ExportMain(int argc, char** argv) {
@@ -242,6 +355,12 @@ int ExportMain(int argc, char** argv) {
       return WrongUsage(command, problem);
     return ExportDatabase(arguments.files[0], arguments.folder) ? kSuccess
                                                                 : kFailure;
+  }
+  if (IsOtlpFormat(arguments.format)) {
+    const std::string problem = SpansProblem(arguments);
+    if (!problem.empty())
+      return WrongUsage(command, problem);
+    return ExportAllSpans(arguments) ? kSuccess : kFailure;
   }
   TableFormat format = TableFormat::kCsv;
   std::string problem = ChooseTables(&arguments, &format);

@@ -21,6 +21,7 @@ using protozero::ConstBytes;
 using protozero::Field;
 using protozero::ProtoDecoder;
 using protozero::proto_utils::ParseVarInt;
+using WireType = protozero::proto_utils::ProtoWireType;
 
 enum class OtlpFraming {
   kNone,
@@ -56,18 +57,20 @@ bool TakeField(std::string_view* bytes, BegunField* field) {
 constexpr uint32_t kTag1 = 1 << 3 | 2;
 constexpr uint32_t kTag2 = 2 << 3 | 2;
 
-bool BeginsWithId(std::string_view record) {
-  const std::string_view trace_id("\x0a\x10", 2);  // Field 1, 16 bytes.
-  const std::string_view span_id("\x12\x08", 2);   // Field 2, 8 bytes.
-  return record.substr(0, 2) == trace_id || record.substr(0, 2) == span_id;
-}
-
-// A LogRecord, which begins with one of its times as a rule.
-bool BeginsAsLog(std::string_view record) {
-  const uint8_t first = record.empty() ? 0 : static_cast<uint8_t>(record[0]);
-  constexpr uint8_t kTime = 1 << 3 | 1;
-  constexpr uint8_t kObservedTime = 11 << 3 | 1;
-  return record.size() >= 9 && (first == kTime || first == kObservedTime);
+// Returns whether the beginning of a record has what only a span or a log has
+// there: an id of the right size, or a time of eight bytes.
+bool IsRecord(std::string_view record) {
+  ProtoDecoder decoder(record.data(), record.size());
+  while (const Field field = decoder.ReadField()) {
+    const bool is_id = field.type() == WireType::kLengthDelimited &&
+                       ((field.id() == 1 && field.size() == 16) ||
+                        (field.id() == 2 && field.size() == 8));
+    const bool is_time = field.type() == WireType::kFixed64 &&
+                         (field.id() == 1 || field.id() == 11);
+    if (is_id || is_time)
+      return true;
+  }
+  return false;
 }
 
 // Returns whether |message| begins with a ResourceSpans or ResourceLogs of
@@ -87,7 +90,7 @@ bool BeginsWithRecord(std::string_view message) {
     if (!TakeField(&scope.content, &record))
       return false;
   } while (record.tag != kTag2);
-  return BeginsWithId(record.content) || BeginsAsLog(record.content);
+  return IsRecord(record.content);
 }
 
 size_t FourBytes(std::string_view bytes) {

@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <queue>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -31,7 +32,7 @@ class OtlpLanes::Placer {
     }
     const size_t lane = FreeLane(index);
     Begin(index, lane, false);
-    occupied_[record.resource].emplace(record.end, lane);
+    occupied_[{record.resource, record.track}].emplace(record.end, lane);
   }
 
   void EndAll() {
@@ -82,6 +83,7 @@ class OtlpLanes::Placer {
     // The parent may begin later, by another clock; then it has no lane yet.
     if (parent == OtlpRecord::kNone || !is_placed_[parent] ||
         records_[parent].resource != record.resource ||
+        records_[parent].track != record.track ||
         records_[parent].end < record.end)
       return false;
     const size_t lane = lanes_.LaneOf(parent);
@@ -96,7 +98,7 @@ class OtlpLanes::Placer {
   // Returns a lane without open spans.
   size_t FreeLane(size_t index) {
     const OtlpRecord& record = records_[index];
-    Occupied& occupied = occupied_[record.resource];
+    Occupied& occupied = occupied_[{record.resource, record.track}];
     if (occupied.empty() || occupied.top().first > record.start)
       return AddLane(index, false);
     const size_t lane = occupied.top().second;
@@ -116,7 +118,7 @@ class OtlpLanes::Placer {
   const std::vector<OtlpRecord>& records_;
   std::vector<OpenLane> open_;
   std::map<std::pair<size_t, int64_t>, size_t> threads_;
-  std::map<size_t, Occupied> occupied_;
+  std::map<std::pair<size_t, std::string_view>, Occupied> occupied_;
   std::vector<bool> is_placed_ = std::vector<bool>(records_.size());
 };
 

@@ -41,15 +41,17 @@ uint64_t HashOf(std::string_view bytes) {
   return hash;
 }
 
-// Sets the thread of a record from one of its attributes.
-void TakeThread(ConstBytes attribute, OtlpRecord* record) {
+// Sets the thread or the track of a record from one of its attributes.
+void TakePlace(ConstBytes attribute, OtlpRecord* record) {
   const schema::KeyValue::Decoder pair(attribute);
   const std::string_view key = ViewOf(pair.key());
-  if (key != "thread.id" && key != "thread.name")
+  if (key != kThreadId && key != kThreadName && key != kTrack)
     return;
   const schema::AnyValue::Decoder value(pair.value());
-  if (key == "thread.name") {
+  if (key == kThreadName) {
     record->thread_name = ViewOf(value.string_value());
+  } else if (key == kTrack) {
+    record->track = ViewOf(value.string_value());
   } else if (value.has_int_value()) {
     record->has_thread = true;
     record->thread = value.int_value();
@@ -135,7 +137,7 @@ void OtlpRecords::AddSpan(OtlpRecord record) {
   record.span_id = ViewOf(span.span_id());
   record.parent_id = ViewOf(span.parent_span_id());
   for (auto it = span.attributes(); it; ++it)
-    TakeThread(*it, &record);
+    TakePlace(*it, &record);
   spans_.emplace(KeyOf(record.trace_id, record.span_id), records_.size());
   records_.push_back(record);
 }
@@ -149,7 +151,7 @@ void OtlpRecords::AddLog(OtlpRecord record) {
   record.trace_id = ViewOf(log.trace_id());
   record.parent_id = ViewOf(log.span_id());
   for (auto it = log.attributes(); it; ++it)
-    TakeThread(*it, &record);
+    TakePlace(*it, &record);
   records_.push_back(record);
 }
 

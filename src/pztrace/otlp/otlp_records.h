@@ -23,6 +23,11 @@ struct OtlpResource {
   uint64_t uuid = 0;  // Equal for equal resources of other files.
 };
 
+// The attributes that say where a span or a log was.
+constexpr std::string_view kThreadId = "thread.id";
+constexpr std::string_view kThreadName = "thread.name";
+constexpr std::string_view kTrack = "pztrace.track";
+
 // A span or a log, of which the texts are in the message.
 struct OtlpRecord {
   static constexpr size_t kNone = SIZE_MAX;
@@ -40,6 +45,8 @@ struct OtlpRecord {
   bool has_thread = false;
   int64_t thread = 0;
   std::string_view thread_name;
+  // The name of its track, which `pztrace export` writes.
+  std::string_view track = "spans";
 
   // The record of its parent; of a log, of its span.
   size_t parent = kNone;

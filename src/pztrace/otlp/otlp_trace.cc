@@ -44,6 +44,13 @@ uint64_t Mixed(uint64_t number, uint64_t way) {
   return std::max<uint64_t>(number >> 1, 1);
 }
 
+uint64_t NumberOf(std::string_view id) {
+  uint64_t number = 0;
+  for (const char c : id)
+    number = number << 8 | static_cast<uint8_t>(c);
+  return number;
+}
+
 std::string HexOf(std::string_view bytes) {
   std::string text;
   for (const char c : bytes) {
@@ -121,6 +128,8 @@ class OtlpTraceWriter {
  private:
   using Packet = protozero::trace::TracePacket;
 
+  enum class Placed : uint8_t { kNowhere, kOnThread, kOnTrack };
+
   struct EventOfSpan {
     size_t record;
     ConstBytes bytes;
@@ -197,7 +206,7 @@ class OtlpTraceWriter {
       track->set_parent_uuid(ProcessUuid(resource));
       if (!lane.is_thread) {
         // Viewers show those of one name as one.
-        track->set_name("spans");
+        track->set_name(first.track.data(), first.track.size());
         return;
       }
       auto* const thread = track->set_thread();
@@ -224,13 +233,12 @@ class OtlpTraceWriter {
   // A flow goes to a span from each that it links to, and from its parent if
   // that is on another track.
   void FindFlows() {
-    uint64_t number = 0;
     for (size_t i = 0; i < all_.size(); ++i) {
       const OtlpRecord& record = all_[i];
       if (record.is_log)
         continue;
       if (record.parent != OtlpRecord::kNone && !lanes_.IsOnParent(i))
-        AddFlow(record.parent, i, ++number);
+        AddFlow(record.parent, i);
       const schema::Span::Decoder span(record.bytes);
       for (auto it = span.links(); it; ++it) {
         const schema::Span_Link::Decoder link(*it);
@@ -238,13 +246,14 @@ class OtlpTraceWriter {
             records_.FindSpan(link.trace_id().ToStdStringView(),
                               link.span_id().ToStdStringView());
         if (other != OtlpRecord::kNone && other != i)
-          AddFlow(other, i, ++number);
+          AddFlow(other, i);
       }
     }
     std::sort(flows_.begin(), flows_.end());
   }
-  void AddFlow(size_t from, size_t to, uint64_t number) {
-    const uint64_t flow = Mixed(number, 2);
+  void AddFlow(size_t from, size_t to) {
+    const uint64_t flow =
+        Mixed(NumberOf(all_[from].span_id), NumberOf(all_[to].span_id));
     flows_.emplace_back(from, flow);
     flows_.emplace_back(to, flow);
   }
@@ -297,8 +306,11 @@ class OtlpTraceWriter {
                                  std::make_pair(index, uint64_t{0}));
     for (; flow != flows_.end() && flow->first == index; ++flow)
       event->add_flow_ids(flow->second);
-    for (auto it = span.attributes(); it; ++it)
-      AddAttribute(*it, event);
+    const bool is_on_thread = lanes_.lanes()[lanes_.LaneOf(index)].is_thread;
+    for (auto it = span.attributes(); it; ++it) {
+      AddAttribute(*it, is_on_thread ? Placed::kOnThread : Placed::kOnTrack,
+                   event);
+    }
     AddText("otel.trace_id", HexOf(record.trace_id), event);
     AddText("otel.span_id", HexOf(record.span_id), event);
     AddText("otel.parent_span_id", HexOf(record.parent_id), event);
@@ -328,7 +340,7 @@ class OtlpTraceWriter {
     const schema::Span_Event::Decoder decoder(bytes);
     event->set_name(decoder.name());
     for (auto it = decoder.attributes(); it; ++it)
-      AddAttribute(*it, event);
+      AddAttribute(*it, Placed::kNowhere, event);
   }
 
   static void WriteLog(const OtlpRecord& record, TrackEvent* event) {
@@ -342,7 +354,7 @@ class OtlpTraceWriter {
     else
       event->set_name("log");
     for (auto it = log.attributes(); it; ++it)
-      AddAttribute(*it, event);
+      AddAttribute(*it, Placed::kNowhere, event);
     if (log.has_body() &&
         (!has_text || !log.event_name().ToStdStringView().empty())) {
       DebugAnnotation* const annotation = event->add_debug_annotations();
@@ -359,8 +371,17 @@ class OtlpTraceWriter {
     AddText("otel.span_id", HexOf(record.parent_id), event);
   }
 
-  static void AddAttribute(ConstBytes attribute, TrackEvent* event) {
+  // Adds an attribute, but not one that says where a track is: |placed| is what
+  // the track says itself.
+  static void AddAttribute(ConstBytes attribute,
+                           Placed placed,
+                           TrackEvent* event) {
     const schema::KeyValue::Decoder pair(attribute);
+    const std::string_view key = pair.key().ToStdStringView();
+    if (placed == Placed::kOnThread && (key == kThreadId || key == kThreadName))
+      return;
+    if (placed == Placed::kOnTrack && key == kTrack)
+      return;
     DebugAnnotation* const annotation = event->add_debug_annotations();
     annotation->set_name(pair.key());
     SetValue(pair.value(), 0, annotation);
