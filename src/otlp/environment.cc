@@ -1,0 +1,149 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include "protozero/otlp/environment.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "protozero/internal/macros.h"
+
+namespace protozero {
+PROTOZERO_ABI_BEGIN
+namespace otlp {
+
+Environment::Environment() {
+  if (const char* text = Find("OTEL_SDK_DISABLED")) {
+    std::string word(text);
+    for (char& c : word)
+      c = c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c;
+    is_disabled_ = word == "true";
+    if (!is_disabled_ && word != "false")
+      Warn("is neither true nor false");
+  }
+  if (const char* text = Find("OTEL_SERVICE_NAME"))
+    service_name_ = text;
+  if (const char* text = Find("OTEL_RESOURCE_ATTRIBUTES")) {
+    std::optional<Baggage> attributes = Baggage::Parse(text);
+    if (attributes)
+      resource_ = std::move(*attributes);
+    else
+      Warn("is not KEY=VALUE,...");
+  }
+  ReadSampler();
+  // The general limits come first: those of spans win.
+  using Options = PipelineOptions;
+  ReadNumber("OTEL_ATTRIBUTE_COUNT_LIMIT", &Options::attribute_count_limit);
+  ReadNumber("OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT",
+             &Options::attribute_count_limit);
+  ReadNumber("OTEL_SPAN_EVENT_COUNT_LIMIT", &Options::event_count_limit);
+  ReadNumber("OTEL_SPAN_LINK_COUNT_LIMIT", &Options::link_count_limit);
+  ReadNumber("OTEL_EVENT_ATTRIBUTE_COUNT_LIMIT",
+             &Options::attribute_per_event_count_limit);
+  ReadNumber("OTEL_LINK_ATTRIBUTE_COUNT_LIMIT",
+             &Options::attribute_per_link_count_limit);
+  ReadNumber("OTEL_BSP_SCHEDULE_DELAY", &Options::export_interval_ms, 1);
+  ReadNumber("OTEL_BSP_EXPORT_TIMEOUT", &Options::export_timeout_ms, 1);
+  ReadNumber("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", &Options::max_batch_count, 1);
+  for (const char* name : {"OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT",
+                           "OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT"}) {
+    if (const std::optional<uint64_t> number = NumberOf(name, 0))
+      value_length_limit_ = static_cast<size_t>(*number);
+  }
+}
+
+void Environment::Apply(PipelineOptions* options) const {
+  // The last one of a key counts, so the program's own follow.
+  std::vector<Attribute> resource;
+  resource.push_back({"service.name", "unknown_service"});
+  for (const Baggage::Entry& entry : resource_.entries())
+    resource.push_back({entry.key, std::string_view(entry.value)});
+  if (!service_name_.empty())
+    resource.push_back({"service.name", std::string_view(service_name_)});
+  resource.insert(resource.end(), options->resource.begin(),
+                  options->resource.end());
+  options->resource = std::move(resource);
+
+  for (const auto& [option, value] : numbers_)
+    options->*option = value;
+  if (value_length_limit_)
+    options->attribute_value_length_limit = *value_length_limit_;
+  if (sampler_)
+    options->sampler = *sampler_;
+}
+
+const char* Environment::Find(const char* name) {
+  const char* const text = getenv(name);
+  if (text == nullptr || *text == '\0')
+    return nullptr;
+  name_ = name;
+  return text;
+}
+
+void Environment::ReadSampler() {
+  const char* const text = Find("OTEL_TRACES_SAMPLER");
+  if (text == nullptr)
+    return;
+  std::string_view name(text);
+  constexpr std::string_view kParentBased = "parentbased_";
+  const bool is_parent_based =
+      name.substr(0, kParentBased.size()) == kParentBased;
+  if (is_parent_based)
+    name.remove_prefix(kParentBased.size());
+  Sampler sampler = Sampler::AlwaysOn();
+  if (name == "always_off") {
+    sampler = Sampler::AlwaysOff();
+  } else if (name == "traceidratio") {
+    double share = 1;
+    if (const char* number = Find("OTEL_TRACES_SAMPLER_ARG")) {
+      char* end = nullptr;
+      share = strtod(number, &end);
+      if (*end != '\0' || end == number || !(share >= 0 && share <= 1)) {
+        Warn("is no number from 0 to 1");
+        share = 1;
+      }
+    }
+    sampler = Sampler::Ratio(share);
+  } else if (name != "always_on") {
+    return Warn("is no sampler that there is");
+  }
+  sampler_ = is_parent_based ? Sampler::ParentBased(sampler) : sampler;
+}
+
+std::optional<uint64_t> Environment::NumberOf(const char* name,
+                                              uint64_t least) {
+  const char* const text = Find(name);
+  if (text == nullptr)
+    return std::nullopt;
+  char* end = nullptr;
+  errno = 0;
+  const unsigned long long value = strtoull(text, &end, 10);
+  // It would take a minus sign.
+  if (*text >= '0' && *text <= '9' && *end == '\0' && errno == 0 &&
+      value >= least)
+    return value;
+  Warn(least == 0 ? "is no number" : "is no number above 0");
+  return std::nullopt;
+}
+
+void Environment::ReadNumber(const char* name,
+                             uint32_t PipelineOptions::* option,
+                             uint64_t least) {
+  if (const std::optional<uint64_t> number = NumberOf(name, least)) {
+    numbers_.emplace_back(
+        option, static_cast<uint32_t>(std::min<uint64_t>(*number, UINT32_MAX)));
+  }
+}
+
+void Environment::Warn(const char* fault) {
+  ((warnings_ += name_) += ' ') += fault;
+  warnings_ += ": it is ignored\n";
+}
+
+}  // namespace otlp
+PROTOZERO_ABI_END
+}  // namespace protozero
