@@ -41,6 +41,4 @@ class Gzip {
 PROTOZERO_ABI_END
 }  // namespace protozero
 
-#include "protozero/internal/undef_macros.h"
-
 #endif  // SRC_OTLP_HTTP_GZIP_H_

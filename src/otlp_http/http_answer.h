@@ -19,7 +19,7 @@ namespace otlp {
 // The part of an answer's body that ExportTraceServiceResponse and
 // ExportLogsServiceResponse have in common.
 struct PartialSuccess {
-  // As the server says, so any number.
+  // Any number: the server says it.
   int64_t rejected = 0;
   std::string_view message;
 };
@@ -41,7 +41,5 @@ void AppendPrintable(std::string_view text, char* buffer, size_t size);
 }  // namespace otlp
 PROTOZERO_ABI_END
 }  // namespace protozero
-
-#include "protozero/internal/undef_macros.h"
 
 #endif  // SRC_OTLP_HTTP_HTTP_ANSWER_H_

@@ -165,7 +165,7 @@ bool IsForGood(CURLcode code) {
 
 }  // namespace
 
-// What the exporter has of libcurl's.
+// The connections of an exporter, by libcurl.
 class HttpExporter::Client {
  public:
   explicit Client(HttpExporterOptions options) : options_(std::move(options)) {

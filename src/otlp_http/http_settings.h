@@ -29,6 +29,4 @@ std::string FindFault(const HttpHeaders& headers);
 PROTOZERO_ABI_END
 }  // namespace protozero
 
-#include "protozero/internal/undef_macros.h"
-
 #endif  // SRC_OTLP_HTTP_HTTP_SETTINGS_H_

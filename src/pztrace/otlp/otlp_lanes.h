@@ -46,7 +46,7 @@ class OtlpLanes {
   Step EventOf(size_t record, uint64_t time) const;
 
  private:
-  // Where a span is, and at which places of its lane it begins and ends.
+  // The lane of a span, and the places of its beginning and end there.
   struct Place {
     size_t lane = 0;
     size_t begin = 0;

@@ -116,7 +116,7 @@ void OtlpRecords::AddScopeRecords(size_t resource, ConstBytes bytes) {
     record.resource = resource;
     record.scope = ViewOf(scope.name());
     record.bytes = *it;
-    // Of a span, it is the kind of bytes that ids are.
+    // A span has its ids in these fields.
     bool is_log = false;
     protozero::ProtoDecoder fields(record.bytes);
     while (const Field field = fields.ReadField()) {

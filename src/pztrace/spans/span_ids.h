@@ -46,7 +46,7 @@ class SpanIds {
   const TaskTimeline& tasks() const { return tasks_; }
 
  private:
-  // What the ids of a slice are made of.
+  // The parts that the ids of a slice are made of.
   struct SliceKey {
     explicit SliceKey(const Slice& slice)
         : number(slice.number),
