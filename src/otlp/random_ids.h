@@ -3,6 +3,7 @@
 #ifndef SRC_OTLP_RANDOM_IDS_H_
 #define SRC_OTLP_RANDOM_IDS_H_
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "protozero/internal/macros.h"
@@ -29,14 +30,20 @@ inline uint64_t RotateLeft(uint64_t word, int bits) {
   return word << bits | word >> (64 - bits);
 }
 
-// Returns a random number that is not 0.
-PROTOZERO_ALWAYS_INLINE uint64_t RandomNumber() {
-  uint64_t* const s = random_state.words;
-  for (;;) {
-    // Zeros are the one state that a seeded generator never has.
-    if (PROTOZERO_UNLIKELY((s[0] | s[1] | s[2] | s[3]) == 0))
-      SeedRandom();
-    const uint64_t result = RotateLeft(s[0] + s[3], 23) + s[0];
+// Fills |words| with random numbers that are not 0.
+template <size_t kCount>
+PROTOZERO_ALWAYS_INLINE void MakeRandom(uint64_t (&words)[kCount]) {
+  // In registers meanwhile.
+  RandomState state = random_state;
+  uint64_t* const s = state.words;
+  // Zeros are the one state that a seeded generator never has.
+  if (PROTOZERO_UNLIKELY((s[0] | s[1] | s[2] | s[3]) == 0)) {
+    SeedRandom();
+    state = random_state;
+  }
+  for (uint64_t& word : words) {
+    word = RotateLeft(s[0] + s[3], 23) + s[0];
+    word += word == 0;
     const uint64_t t = s[1] << 17;
     s[2] ^= s[0];
     s[3] ^= s[1];
@@ -44,9 +51,8 @@ PROTOZERO_ALWAYS_INLINE uint64_t RandomNumber() {
     s[0] ^= s[3];
     s[2] ^= t;
     s[3] = RotateLeft(s[3], 45);
-    if (PROTOZERO_LIKELY(result != 0))
-      return result;
   }
+  random_state = state;
 }
 
 }  // namespace internal PROTOZERO_HIDDEN

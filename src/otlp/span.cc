@@ -51,11 +51,17 @@ PROTOZERO_ALWAYS_INLINE uint8_t* PutId(uint8_t* pos,
   return pos + 2 + kSize;
 }
 
-template <size_t kSize>
-PROTOZERO_ALWAYS_INLINE void MakeId(RandomId<kSize>* id) {
-  for (size_t i = 0; i < kSize; i += 8) {
-    const uint64_t word = internal::RandomNumber();
-    memcpy(id->bytes + i, &word, 8);
+// Makes the id of a span, and that of its trace if it is a root.
+PROTOZERO_ALWAYS_INLINE void MakeIds(SpanContext* context, bool is_root) {
+  if (is_root) {
+    uint64_t words[3];
+    internal::MakeRandom(words);
+    memcpy(context->trace_id.bytes, words, 16);
+    memcpy(context->span_id.bytes, words + 2, 8);
+  } else {
+    uint64_t words[1];
+    internal::MakeRandom(words);
+    memcpy(context->span_id.bytes, words, 8);
   }
 }
 
@@ -136,9 +142,8 @@ void Tracer::Start(Span* span,
       context.trace_state = parent->trace_state;
   } else {
     parent = nullptr;
-    MakeId(&context.trace_id);
   }
-  MakeId(&context.span_id);
+  MakeIds(&context, parent == nullptr);
   if (!pipeline->options.sampler.IsSampled(context.trace_id, parent))
     return;
   context.flags = SpanContext::kSampled;

@@ -49,13 +49,19 @@ void Follow(ThreadState* thread, Slot* slot, const Slot* decision) {
   thread->GiveBack(slot);
 }
 
+bool IsChosenByChance(uint64_t one_in) {
+  uint64_t number[1];
+  MakeRandom(number);
+  return number[0] % one_in == 0;
+}
+
 bool IsWanted(const KeepRule& rule,
               const UndecidedTrace& trace,
               uint64_t duration) {
   return (rule.slower_than_ns != 0 && duration > rule.slower_than_ns) ||
          trace.is_wanted.load(std::memory_order_relaxed) ||
          (rule.sampled_from_outside && trace.is_sampled_outside) ||
-         (rule.one_in != 0 && RandomNumber() % rule.one_in == 0);
+         (rule.one_in != 0 && IsChosenByChance(rule.one_in));
 }
 
 }  // namespace

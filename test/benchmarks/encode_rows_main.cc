@@ -27,6 +27,7 @@
 #include "test/benchmarks/event_rows.h"
 #include "test/benchmarks/input_cycle.h"
 #include "test/benchmarks/level_rows.h"
+#include "test/benchmarks/otlp_rows.h"
 #include "test/benchmarks/output_ring.h"
 #include "test/benchmarks/read_rows.h"
 #include "test/benchmarks/service_rows.h"
@@ -118,6 +119,8 @@ int main(int argc, char** argv) {
   const std::vector<Row> rows = AllRows();
   std::vector<EventRow> event_rows = protozero::bench::AllEventRows();
   for (const EventRow& row : protozero::bench::AllLevelRows())
+    event_rows.push_back(row);
+  for (const EventRow& row : protozero::bench::AllOtlpRows())
     event_rows.push_back(row);
   for (const EventRow& row : protozero::bench::AllReadRows())
     event_rows.push_back(row);
