@@ -28,10 +28,10 @@ using otlp_schema::ScopeSpans;
 using proto_utils::VarIntSize;
 
 // The messages of logs have the same numbers.
-static_assert(otlp_schema::ResourceLogs::kScopeLogsFieldNumber ==
-                  ResourceSpans::kScopeSpansFieldNumber &&
-              otlp_schema::ScopeLogs::kLogRecordsFieldNumber ==
-                  ScopeSpans::kSpansFieldNumber);
+static_assert(uint32_t{otlp_schema::ResourceLogs::kScopeLogsFieldNumber} ==
+                  uint32_t{ResourceSpans::kScopeSpansFieldNumber} &&
+              uint32_t{otlp_schema::ScopeLogs::kLogRecordsFieldNumber} ==
+                  uint32_t{ScopeSpans::kSpansFieldNumber});
 
 void AppendField(std::string* message, uint32_t field, std::string_view bytes) {
   uint8_t header[kMaxHeader + kSlack];

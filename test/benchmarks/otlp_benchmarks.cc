@@ -2,10 +2,11 @@
 //
 //   otlp_benchmarks
 //
-// A span of OpenTelemetry with six attributes, from its beginning to the bytes that an
-// exporter sends: by this library, and by libprotobuf's classes of the same schema, used
-// as OpenTelemetry's SDK for C++ uses them. There, a span is an object with a map of
-// attributes first, which becomes a message when it is exported.
+// A span of OpenTelemetry with six attributes, from its beginning to the bytes
+// that an exporter sends: by this library, and by libprotobuf's classes of the
+// same schema, used as OpenTelemetry's SDK for C++ uses them. There, a span is
+// an object with a map of attributes first, which becomes a message when it is
+// exported.
 
 #include <stdint.h>
 #include <time.h>
@@ -151,8 +152,9 @@ void LibprotobufSpans(benchmark::State& state) {
     std::unique_ptr<pb::ExportTraceServiceRequest> owned;
     pb::ExportTraceServiceRequest* request;
     if (kUsesArena) {
-      request = google::protobuf::Arena::CreateMessage<
-          pb::ExportTraceServiceRequest>(&arena);
+      request =
+          google::protobuf::Arena::CreateMessage<pb::ExportTraceServiceRequest>(
+              &arena);
     } else {
       owned = std::make_unique<pb::ExportTraceServiceRequest>();
       request = owned.get();

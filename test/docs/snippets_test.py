@@ -229,7 +229,7 @@ class Tester:
     # Without sanitizers: other tests have them in the tracing library.
     self.tracing = ['-Wl,--start-group', *(
         self.prefix / ('lib/libprotozero_%s.a' % name) for name in (
-            'local_trace', 'track_event', 'tracing_ipc', 'tracing_service', 'tracing',
+            'otlp', 'local_trace', 'track_event', 'tracing_ipc', 'tracing_service', 'tracing',
             'trace_rules', 'trace_reader', 'trace_schema')), '-Wl,--end-group']
     self.reader = dict(os.environ, LC_ALL='C', HOME=str(self.home))
     for name in ('PROTOZERO', 'PROTOZERO_BUILD_DIR', 'PKG_CONFIG_PATH'):
