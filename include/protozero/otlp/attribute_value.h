@@ -55,9 +55,9 @@ class AttributeValue {
       typename T,
       typename = std::enable_if_t<std::is_integral_v<T> || std::is_enum_v<T>>>
   constexpr AttributeValue(T value)
-      : type_(std::is_same_v<T, bool>    ? Type::kBool
-              : static_cast<T>(-1) > T() ? Type::kUint
-                                         : Type::kInt),
+      : type_(std::is_same_v<T, bool> ? Type::kBool
+              : IsSigned<T>()         ? Type::kInt
+                                      : Type::kUint),
         int_(static_cast<int64_t>(value)) {}
 
   constexpr AttributeValue(const std::string_view* values, size_t count)
@@ -90,6 +90,14 @@ class AttributeValue {
   }
 
  private:
+  template <typename T>
+  static constexpr bool IsSigned() {
+    if constexpr (std::is_enum_v<T>)
+      return std::is_signed_v<std::underlying_type_t<T>>;
+    else
+      return std::is_signed_v<T>;
+  }
+
   Type type_;
   size_t size_ = 0;
   union {
