@@ -27,6 +27,11 @@ OTHERS = re.compile(
     r'M_(?:begin|end|set|add|x|XEntry)\w*|Child_end|a_b_\w+|'
     r'heap_buffered|preserve_most|TRACE_(?:EVENT|COUNTER)\w*|NamedTrack|'
     r'ProcessScoped|EventContext|SetTrackDescriptor|'
+    # OpenTelemetry's, and those of its library for C++.
+    r'TracerProvider|BatchSpanProcessor|SpanExporter|AlwaysOnSampler|'
+    r'TraceIdRatioBasedSampler|ParentBasedSampler|SpanLimits|ForceFlush|GetTracer|'
+    r'StartSpanOptions|start_system_time|WithActiveSpan|GetCurrentSpan|'
+    r'HttpTraceContext|Extract|Inject|EmitLogRecord|'
     r'PTHREAD_\w+|S3Queue|Distributed|from_protobuf|'
     r'mutable_\w+|nanopb_generator|(?:pb|PB)_\w+|'
     r'(?:kF|FieldMetadata_F|f|has_f)oo_?[bB]ar\w*')
