@@ -74,7 +74,7 @@ void Encode(std::string_view value, std::string* text) {
   }
 }
 
-std::string_view Trim(std::string_view text) {
+std::string_view TrimMember(std::string_view text) {
   const size_t begin = text.find_first_not_of(" \t");
   if (begin == std::string_view::npos)
     return {};
@@ -86,7 +86,7 @@ std::string_view TakePart(std::string_view* rest, char separator) {
   const size_t end = rest->find(separator);
   const std::string_view part = rest->substr(0, end);
   rest->remove_prefix(end == std::string_view::npos ? rest->size() : end + 1);
-  return Trim(part);
+  return TrimMember(part);
 }
 
 // Properties are key or key=value, with semicolons between them.
@@ -96,7 +96,7 @@ bool AreProperties(std::string_view rest) {
     const bool has_value = property.find('=') != std::string_view::npos;
     const std::string_view key = TakePart(&property, '=');
     std::string ignored;
-    if (!IsToken(key) || (has_value && !Decode(Trim(property), &ignored)))
+    if (!IsToken(key) || (has_value && !Decode(TrimMember(property), &ignored)))
       return false;
   }
   return true;
@@ -117,8 +117,8 @@ std::optional<Baggage> Baggage::Parse(std::string_view header) {
     if (pair.find('=') == std::string_view::npos || ++count > kMaxEntries)
       return std::nullopt;
     const std::string_view key = TakePart(&pair, '=');
-    Entry entry{std::string(key), {}, std::string(Trim(member))};
-    if (!IsToken(key) || !Decode(Trim(pair), &entry.value) ||
+    Entry entry{std::string(key), {}, std::string(TrimMember(member))};
+    if (!IsToken(key) || !Decode(TrimMember(pair), &entry.value) ||
         !AreProperties(entry.properties)) {
       return std::nullopt;
     }

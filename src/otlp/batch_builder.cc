@@ -96,18 +96,26 @@ BatchBuilder::~BatchBuilder() {
   }
 }
 
-void BatchBuilder::AddScope(std::string_view name,
-                            std::string_view version,
-                            std::string_view schema_url) {
+size_t BatchBuilder::AddScope(std::string_view name,
+                              std::string_view version,
+                              std::string_view schema_url) {
   std::string scope, fields, schema;
   AppendText(&scope, InstrumentationScope::kNameFieldNumber, name);
   AppendText(&scope, InstrumentationScope::kVersionFieldNumber, version);
   AppendField(&fields, ScopeSpans::kScopeFieldNumber, scope);
   AppendText(&schema, ScopeSpans::kSchemaUrlFieldNumber, schema_url);
+  for (size_t i = 0; i < scope_fields_.size(); ++i) {
+    if (scope_fields_[i] == fields && scope_schemas_[i] == schema)
+      return i;
+  }
+  const size_t number = scope_fields_.size();
+  if (number > UINT16_MAX)
+    return number;
   scope_fields_.push_back(fields);
   scope_schemas_.push_back(schema);
   records_[0].emplace_back();
   records_[1].emplace_back();
+  return number;
 }
 
 bool BatchBuilder::Reserve(Fields* fields, size_t size) {

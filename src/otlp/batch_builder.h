@@ -28,11 +28,11 @@ class BatchBuilder {
   explicit BatchBuilder(const PipelineOptions& options);
   ~BatchBuilder();
 
-  // Adds the fields of a scope and of its schema, in the order of their
-  // numbers. Under the lock of the pipeline.
-  void AddScope(std::string_view name,
-                std::string_view version,
-                std::string_view schema_url);
+  // Returns the number of the scope with these texts, which it adds if it is
+  // new, or 65,536 if there are so many.
+  size_t AddScope(std::string_view name,
+                  std::string_view version,
+                  std::string_view schema_url);
 
   // Takes records out of the thread's buffer, up to |end|, until a batch is
   // full. True if it has come to the end.

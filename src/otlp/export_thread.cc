@@ -88,9 +88,9 @@ bool PipelineState::ExportAll() {
     // Not what is written meanwhile, or it might never come to the others.
     const uint64_t end = thread->ring().Contents().end;
     for (bool is_read = false; !is_read;) {
-      pthread_mutex_lock(&mutex_);
+      pthread_mutex_lock(&builder_mutex_);
       is_read = builder_.Read(thread, end);
-      pthread_mutex_unlock(&mutex_);
+      pthread_mutex_unlock(&builder_mutex_);
       if (!is_read)
         succeeded = ExportBatches() && succeeded;
     }
@@ -103,9 +103,9 @@ bool PipelineState::ExportBatches() {
   for (const Signal signal : {Signal::kSpans, Signal::kLogs}) {
     if (builder_.count(signal) == 0)
       continue;
-    pthread_mutex_lock(&mutex_);
+    pthread_mutex_lock(&builder_mutex_);
     const Batch batch = builder_.Build(signal);
-    pthread_mutex_unlock(&mutex_);
+    pthread_mutex_unlock(&builder_mutex_);
     succeeded = ExportBatch(batch) && succeeded;
   }
   builder_.Clear();

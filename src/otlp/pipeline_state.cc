@@ -40,6 +40,8 @@ PipelineOptions Checked(PipelineOptions options) {
   // A batch of protobuf has a length of 31 bits.
   options.record_size_limit =
       std::min(options.record_size_limit, size_t{1} << 28);
+  options.memory_limit =
+      std::min(options.memory_limit, static_cast<size_t>(INT64_MAX));
   options.max_batch_bytes = std::min(options.max_batch_bytes, size_t{1} << 28);
   return options;
 }
@@ -95,10 +97,12 @@ PipelineState::~PipelineState() {
     delete scope;
   pthread_cond_destroy(&changed_);
   pthread_mutex_destroy(&mutex_);
+  pthread_mutex_destroy(&builder_mutex_);
 }
 
 void PipelineState::InitLock() {
   pthread_mutex_init(&mutex_, nullptr);
+  pthread_mutex_init(&builder_mutex_, nullptr);
   pthread_condattr_t attributes;
   pthread_condattr_init(&attributes);
   pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
@@ -107,17 +111,20 @@ void PipelineState::InitLock() {
 }
 
 void* PipelineState::Allocate(size_t size) {
-  const size_t used =
-      memory_used_.fetch_add(size, std::memory_order_relaxed) + size;
-  void* const memory = used > options.memory_limit ? nullptr : malloc(size);
+  const int64_t bytes = static_cast<int64_t>(size);
+  const int64_t used =
+      memory_used_.fetch_add(bytes, std::memory_order_relaxed) + bytes;
+  void* const memory = used > static_cast<int64_t>(options.memory_limit)
+                           ? nullptr
+                           : malloc(size);
   if (memory == nullptr)
-    memory_used_.fetch_sub(size, std::memory_order_relaxed);
+    memory_used_.fetch_sub(bytes, std::memory_order_relaxed);
   return memory;
 }
 
 void PipelineState::Free(void* memory, size_t size) {
   free(memory);
-  memory_used_.fetch_sub(size, std::memory_order_relaxed);
+  memory_used_.fetch_sub(static_cast<int64_t>(size), std::memory_order_relaxed);
 }
 
 ThreadState* PipelineState::ThreadSlowPath() {
@@ -162,9 +169,10 @@ ThreadState* PipelineState::JoinThread() {
     }
   }
   pthread_mutex_unlock(&mutex_);
-  if (thread != nullptr)
-    LeaveAtThreadExit(id, thread);
-  return thread;
+  if (thread == nullptr || LeaveAtThreadExit(id, thread))
+    return thread;
+  Leave(thread);
+  return nullptr;
 }
 
 void PipelineState::Leave(ThreadState* thread) {
@@ -188,13 +196,16 @@ ScopeState* PipelineState::AddScope(std::string_view name,
                                     std::string_view version,
                                     std::string_view schema_url) {
   pthread_mutex_lock(&mutex_);
+  pthread_mutex_lock(&builder_mutex_);
+  const size_t number = builder_.AddScope(name, version, schema_url);
+  pthread_mutex_unlock(&builder_mutex_);
   ScopeState* scope = nullptr;
-  if (scopes_.size() <= UINT16_MAX)
-    scope = new (std::nothrow) ScopeState(this);
-  if (scope != nullptr) {
-    scope->number = static_cast<uint16_t>(scopes_.size());
+  if (number < scopes_.size()) {
+    scope = scopes_[number];
+  } else if (number <= UINT16_MAX) {
+    scope = new ScopeState(this);
+    scope->number = static_cast<uint16_t>(number);
     scope->is_enabled.store(is_enabled_, std::memory_order_relaxed);
-    builder_.AddScope(name, version, schema_url);
     scopes_.push_back(scope);
   }
   pthread_mutex_unlock(&mutex_);

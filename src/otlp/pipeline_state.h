@@ -86,8 +86,14 @@ class PipelineState {
 
   // Around a fork(): the lock is held. In the child, only the calling thread
   // exists.
-  void LockForFork() { pthread_mutex_lock(&mutex_); }
-  void UnlockAfterFork() { pthread_mutex_unlock(&mutex_); }
+  void LockForFork() {
+    pthread_mutex_lock(&mutex_);
+    pthread_mutex_lock(&builder_mutex_);
+  }
+  void UnlockAfterFork() {
+    pthread_mutex_unlock(&builder_mutex_);
+    pthread_mutex_unlock(&mutex_);
+  }
   void ResetInChild(ThreadState* mine);
 
   // Unique in the process.
@@ -126,14 +132,17 @@ class PipelineState {
 
   BatchSink* const sink_;
   BatchBuilder builder_;
-  std::atomic<size_t> memory_used_{0};
+  // Negative in the child of a fork() that frees what the parent took.
+  std::atomic<int64_t> memory_used_{0};
   Counter exported_[2];
   Counter rejected_[2];
   Counter export_failed_[2];
   std::atomic<bool> is_interrupted_{false};
   std::atomic<bool> is_woken_{false};
 
-  // Guards what is below, but is_used of threads, too.
+  // Guards the scopes of builder_.
+  pthread_mutex_t builder_mutex_;
+  // Guards what is below, and is_used of threads.
   pthread_mutex_t mutex_;
   pthread_cond_t changed_;
   std::atomic<ThreadState*> threads_{nullptr};
@@ -158,8 +167,8 @@ void KeepForever(PipelineState* pipeline);
 ThreadState* JoinedState(uint64_t pipeline_id);
 // False if the calling thread is ending.
 bool MayJoin();
-// Calls Leave() of the pipeline when the thread ends.
-void LeaveAtThreadExit(uint64_t pipeline_id, ThreadState* state);
+// Calls Leave() of the pipeline when the thread ends. False without memory.
+bool LeaveAtThreadExit(uint64_t pipeline_id, ThreadState* state);
 
 }  // namespace internal
 }  // namespace otlp

@@ -3,8 +3,9 @@
 // All pipelines of the process: for threads that end, and for fork().
 
 #include <pthread.h>
+#include <stdlib.h>
 
-#include <vector>
+#include <new>
 
 #include "src/otlp/pipeline_state.h"
 
@@ -32,6 +33,7 @@ PipelineState* FindPipeline(uint64_t id) {
 class JoinedPipelines {
  public:
   struct Joined {
+    Joined* next;
     uint64_t pipeline_id;
     ThreadState* state;
   };
@@ -40,15 +42,17 @@ class JoinedPipelines {
     has_ended = true;
     PipelineState::last_thread = {0, nullptr};
     pthread_mutex_lock(&registry_mutex);
-    for (const Joined& one : joined) {
-      if (PipelineState* const pipeline = FindPipeline(one.pipeline_id))
-        pipeline->Leave(one.state);
+    while (Joined* const one = first) {
+      first = one->next;
+      if (PipelineState* const pipeline = FindPipeline(one->pipeline_id))
+        pipeline->Leave(one->state);
+      free(one);
     }
     pthread_mutex_unlock(&registry_mutex);
   }
 
   static thread_local bool has_ended;
-  std::vector<Joined> joined;
+  Joined* first = nullptr;
 };
 thread_local bool JoinedPipelines::has_ended = false;
 thread_local JoinedPipelines joined_pipelines;
@@ -77,9 +81,10 @@ void ResetAllInChild() {
 ThreadState* JoinedState(uint64_t pipeline_id) {
   if (JoinedPipelines::has_ended)
     return nullptr;
-  for (const JoinedPipelines::Joined& one : joined_pipelines.joined) {
-    if (one.pipeline_id == pipeline_id)
-      return one.state;
+  for (const auto* one = joined_pipelines.first; one != nullptr;
+       one = one->next) {
+    if (one->pipeline_id == pipeline_id)
+      return one->state;
   }
   return nullptr;
 }
@@ -88,8 +93,13 @@ bool MayJoin() {
   return !JoinedPipelines::has_ended;
 }
 
-void LeaveAtThreadExit(uint64_t pipeline_id, ThreadState* state) {
-  joined_pipelines.joined.push_back({pipeline_id, state});
+bool LeaveAtThreadExit(uint64_t pipeline_id, ThreadState* state) {
+  void* const memory = malloc(sizeof(JoinedPipelines::Joined));
+  if (memory == nullptr)
+    return false;
+  joined_pipelines.first = new (memory)
+      JoinedPipelines::Joined{joined_pipelines.first, pipeline_id, state};
+  return true;
 }
 
 void RegisterPipeline(PipelineState* pipeline) {

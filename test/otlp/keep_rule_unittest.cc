@@ -16,7 +16,7 @@
 namespace protozero::otlp {
 namespace {
 
-constexpr uint32_t kLong = 60000;
+constexpr uint32_t kRuleTimeout = 60000;
 
 class KeepRuleTest : public testing::Test {
  protected:
@@ -32,7 +32,7 @@ class KeepRuleTest : public testing::Test {
   }
   // Returns the names of the spans that were exported, in their order.
   std::string Exported() {
-    EXPECT_TRUE(pipeline_->Flush(kLong));
+    EXPECT_TRUE(pipeline_->Flush(kRuleTimeout));
     std::string names;
     for (const std::string& span : sink_.spans())
       names += otlp_schema::Span::Decoder(span).name().ToStdString() + " ";
@@ -131,7 +131,7 @@ TEST_F(KeepRuleTest, SpansOfOtherThreadsFollowTheDecision) {
       late.End();
     }).join();
   }
-  EXPECT_TRUE(pipeline_->Flush(kLong));
+  EXPECT_TRUE(pipeline_->Flush(kRuleTimeout));
   const Account account = pipeline_->Spans();
   EXPECT_EQ(account.exported, 4u);
   EXPECT_EQ(account.not_wanted, 4u);
@@ -170,7 +170,7 @@ TEST_F(KeepRuleTest, BoundsTheNumberOfUndecidedTraces) {
   for (int i = 0; i < 40000; ++i)
     roots.push_back(tracer_.StartSpan("root"));
   roots.clear();
-  EXPECT_TRUE(pipeline_->Flush(kLong));
+  EXPECT_TRUE(pipeline_->Flush(kRuleTimeout));
   const Account account = pipeline_->Spans();
   EXPECT_EQ(account.written, 40000u);
   EXPECT_EQ(account.undecided + account.not_wanted, 40000u);
@@ -184,7 +184,7 @@ TEST_F(KeepRuleTest, ShutdownGivesUpWhatIsUndecided) {
   Span root = tracer_.StartSpan("root");
   tracer_.StartSpan("child", SpanKind::kInternal, root.context());
   EXPECT_EQ(pipeline_->Spans().kept, 1u);
-  EXPECT_TRUE(pipeline_->Shutdown(kLong));
+  EXPECT_TRUE(pipeline_->Shutdown(kRuleTimeout));
   EXPECT_EQ(pipeline_->Spans().kept, 0u);
   EXPECT_EQ(pipeline_->Spans().undecided, 1u);
   root.End();
@@ -219,7 +219,7 @@ TEST_F(KeepRuleTest, ThreadsDecideAtTheSameTime) {
   }
   for (std::thread& thread : threads)
     thread.join();
-  EXPECT_TRUE(pipeline_->Flush(kLong));
+  EXPECT_TRUE(pipeline_->Flush(kRuleTimeout));
   const Account account = pipeline_->Spans();
   EXPECT_EQ(account.written, 4u * (300 * 12 + 6));
   EXPECT_EQ(account.kept, 0u);

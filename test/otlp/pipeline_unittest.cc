@@ -24,7 +24,7 @@
 namespace protozero::otlp {
 namespace {
 
-constexpr uint32_t kLong = 60000;
+constexpr uint32_t kPipelineTimeout = 60000;
 
 void ExpectBalanced(const Account& account) {
   EXPECT_EQ(account.written, account.exported + account.rejected +
@@ -49,7 +49,7 @@ TEST(PipelineTest, BoundsTheMemoryOfOpenSpans) {
   EXPECT_LT(recorded * 512, options.memory_limit);
   EXPECT_EQ(pipeline.Spans().no_memory, kSpans - recorded);
   spans.clear();
-  EXPECT_TRUE(pipeline.Flush(kLong));
+  EXPECT_TRUE(pipeline.Flush(kPipelineTimeout));
   const Account account = pipeline.Spans();
   EXPECT_EQ(account.written, kSpans);
   EXPECT_EQ(account.kept, 0u);
@@ -64,7 +64,7 @@ TEST(PipelineTest, CountsWithoutAnyMemory) {
   Pipeline pipeline(options, &sink);
   Tracer(pipeline, "t").StartSpan("a").SetAttribute("k", 1);
   Log(Logger(pipeline, "l"), Severity::kInfo, "text");
-  EXPECT_TRUE(pipeline.Flush(kLong));
+  EXPECT_TRUE(pipeline.Flush(kPipelineTimeout));
   EXPECT_EQ(pipeline.Spans().no_memory, 1u);
   EXPECT_EQ(pipeline.Logs().no_memory, 1u);
   EXPECT_EQ(pipeline.Spans().written, 1u);
@@ -121,7 +121,7 @@ TEST(PipelineTest, CountsSpansForWhichABufferHasNoRoom) {
   EXPECT_GE(account.buffer_full, 800u);
   EXPECT_GT(account.kept, 10u);
   sink.Open();
-  EXPECT_TRUE(pipeline.Flush(kLong));
+  EXPECT_TRUE(pipeline.Flush(kPipelineTimeout));
   EXPECT_EQ(pipeline.Spans().exported, 2000 - account.buffer_full);
   EXPECT_EQ(sink.spans().size(), 2000 - account.buffer_full);
 }
@@ -162,7 +162,7 @@ TEST(PipelineTest, CountsWhatTheSinkSays) {
   const Tracer tracer(pipeline, "t");
   for (int i = 0; i < 10; ++i)
     tracer.StartSpan("a");
-  EXPECT_FALSE(pipeline.Flush(kLong));
+  EXPECT_FALSE(pipeline.Flush(kPipelineTimeout));
   const Account account = pipeline.Spans();
   EXPECT_EQ(account.exported, 7u);
   EXPECT_EQ(account.rejected, 2u);
@@ -181,7 +181,7 @@ TEST(PipelineTest, GroupsSpansByScope) {
     second.StartSpan("b");
     Log(logger, Severity::kInfo, "c");
   }
-  EXPECT_TRUE(pipeline.Flush(kLong));
+  EXPECT_TRUE(pipeline.Flush(kPipelineTimeout));
   EXPECT_TRUE(sink.is_right());
   EXPECT_EQ(sink.spans().size(), 10u);
   EXPECT_EQ(sink.logs().size(), 5u);
@@ -191,6 +191,16 @@ TEST(PipelineTest, GroupsSpansByScope) {
   EXPECT_EQ(scopes.count("first"), 5u);
   EXPECT_EQ(scopes.count("second"), 5u);
   EXPECT_EQ(scopes.count("third"), 5u);
+}
+
+TEST(PipelineTest, KnowsAScopeAgain) {
+  CollectingSink sink;
+  Pipeline pipeline(PipelineOptions(), &sink);
+  for (int i = 0; i < 70000; ++i)
+    Tracer(pipeline, "t", "1").StartSpan("a").End();
+  EXPECT_TRUE(Tracer(pipeline, "other").StartSpan("b").IsRecording());
+  EXPECT_TRUE(pipeline.Flush(kPipelineTimeout));
+  EXPECT_EQ(pipeline.Spans().written, 70001u);
 }
 
 TEST(PipelineTest, TakesSpansThatAreLargerThanItsBuffers) {
@@ -203,7 +213,7 @@ TEST(PipelineTest, TakesSpansThatAreLargerThanItsBuffers) {
   const std::string large(50000, 'x');
   for (int i = 0; i < 20; ++i)
     tracer.StartSpan("a").SetAttribute("large", large);
-  EXPECT_TRUE(pipeline.Flush(kLong));
+  EXPECT_TRUE(pipeline.Flush(kPipelineTimeout));
   EXPECT_EQ(sink.spans().size(), 20u);
   size_t bytes = 0;
   for (const std::string& span : sink.spans())
@@ -234,7 +244,7 @@ TEST(PipelineTest, ThreadsTakeOverMemoryOfThoseThatHaveEnded) {
   const Tracer tracer(pipeline, "t");
   for (int i = 0; i < 50; ++i)
     std::thread([&tracer] { tracer.StartSpan("a"); }).join();
-  EXPECT_TRUE(pipeline.Flush(kLong));
+  EXPECT_TRUE(pipeline.Flush(kPipelineTimeout));
   EXPECT_EQ(pipeline.Spans().exported, 50u);
 }
 
@@ -269,12 +279,12 @@ TEST(PipelineTest, ThreadsWriteAtTheSameTime) {
   for (int i = 0; i < 20; ++i) {
     ExpectBalanced(pipeline.Spans());
     EXPECT_LE(pipeline.Spans().kept, 2u * kThreads * kRounds);
-    EXPECT_TRUE(pipeline.Flush(kLong));
+    EXPECT_TRUE(pipeline.Flush(kPipelineTimeout));
   }
   for (std::thread& thread : threads)
     thread.join();
   handed_over.clear();
-  EXPECT_TRUE(pipeline.Flush(kLong));
+  EXPECT_TRUE(pipeline.Flush(kPipelineTimeout));
   const Account spans = pipeline.Spans();
   EXPECT_EQ(spans.written, 2u * kThreads * kRounds);
   EXPECT_EQ(spans.kept, 0u);
@@ -301,9 +311,14 @@ TEST(PipelineTest, ChildOfAForkExportsWhatItWrites) {
     const Span span = tracer.StartSpan("of the child");
     std::string id = span.context().trace_id.Hex();
     tracer.StartSpan("another one");
+    // Gives back memory that the parent has taken.
+    for (int i = 0; i < 3; ++i) {
+      tracer.StartSpan("x", SpanKind::kInternal, SpanContext())
+          .SetAttribute("large", std::string(1000, 'x'));
+    }
     const bool is_right =
-        pipeline.Flush(kLong) && pipeline.Spans().written == 1 &&
-        pipeline.Spans().exported == 1 && sink.spans().size() == 1 &&
+        pipeline.Flush(kPipelineTimeout) && pipeline.Spans().written == 4 &&
+        pipeline.Spans().exported == 4 && sink.spans().size() == 4 &&
         pipeline.Spans().kept == 0;
     id += is_right ? "1" : "0";
     _exit(write(ends[1], id.data(), id.size()) == 33 ? 0 : 1);
@@ -318,7 +333,7 @@ TEST(PipelineTest, ChildOfAForkExportsWhatItWrites) {
   ASSERT_EQ(waitpid(child, &status, 0), child);
   EXPECT_EQ(status, 0);
   close(ends[0]);
-  EXPECT_TRUE(pipeline.Flush(kLong));
+  EXPECT_TRUE(pipeline.Flush(kPipelineTimeout));
   EXPECT_EQ(sink.spans().size(), 2u);
 }
 #endif
@@ -334,7 +349,7 @@ TEST(PipelineTest, AThreadMayUseSeveral) {
       second.StartSpan("b", SpanKind::kClient, outer.context());
     }
   }
-  EXPECT_TRUE(pipeline.Flush(kLong));
+  EXPECT_TRUE(pipeline.Flush(kPipelineTimeout));
   EXPECT_EQ(sink.spans().size(), 10u);
   EXPECT_EQ(other_sink.spans().size(), 10u);
 }
