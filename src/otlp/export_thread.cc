@@ -108,7 +108,9 @@ bool PipelineState::ExportBatches() {
     pthread_mutex_unlock(&builder_mutex_);
     succeeded = ExportBatch(batch) && succeeded;
   }
+  pthread_mutex_lock(&builder_mutex_);
   builder_.Clear();
+  pthread_mutex_unlock(&builder_mutex_);
   return succeeded;
 }
 
