@@ -29,7 +29,8 @@ OTHERS = re.compile(
     r'ProcessScoped|EventContext|SetTrackDescriptor|'
     # OpenTelemetry's, and those of its library for C++.
     r'TracerProvider|BatchSpanProcessor|SpanExporter|AlwaysOnSampler|'
-    r'TraceIdRatioBasedSampler|ParentBasedSampler|SpanLimits|ForceFlush|GetTracer|'
+    r'TraceIdRatioBasedSampler|ParentBasedSampler|SpanLimits|'
+    r'OtlpHttpExporterFactory|ForceFlush|GetTracer|'
     r'StartSpanOptions|start_system_time|WithActiveSpan|GetCurrentSpan|'
     r'HttpTraceContext|Extract|Inject|EmitLogRecord|'
     r'PTHREAD_\w+|S3Queue|Distributed|from_protobuf|'

@@ -150,8 +150,8 @@ TEST_F(ProducerSessionsTest, SocketWithoutAProcessIsLeftAlone) {
   EXPECT_EQ(Received(next.StopAndRead(of_next)), (Streams{{1, 2}}));
 }
 
-// A service of this thread, which counts the programs that have no place for its
-// session.
+// A service of this thread, which counts the programs that have no place for
+// its session.
 class CrowdedService : private TracingService::Consumer {
  public:
   explicit CrowdedService(const std::string& socket)
