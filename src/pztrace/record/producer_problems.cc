@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include <algorithm>
+#include <string_view>
 #include <vector>
 
 #include "protozero/tracing/trace.h"
@@ -14,6 +15,7 @@
 #include "src/pztrace/trace_file/completeness.h"
 #include "src/pztrace/trace_file/shown_name.h"
 #include "src/tracing/shared_memory/out_of_memory.h"
+#include "src/tracing/track_event/category_rules.h"
 
 namespace pztrace {
 
@@ -143,6 +145,11 @@ void ProducerProblems::CheckClock(
                  : "");
 }
 
+void ProducerProblems::WatchCategories(const std::string& categories) {
+  wanted_categories_ = categories;
+  unmatched_ = protozero::internal::WantedPatterns(categories);
+}
+
 void ProducerProblems::OnDataSource(
     const protozero::TracingService::ProducerInfo& producer,
     const protozero::DataSourceDescriptor& source) {
@@ -154,10 +161,17 @@ void ProducerProblems::OnDataSource(
   // Without memory, the message lacks some categories.
   protozero::RunsInMemory([&] {
     for (const protozero::ConstBytes bytes : events.available_categories()) {
-      if (categories_.size() == kMaxCategories)
-        return;
       const trace::TrackEventCategory::Decoder category(bytes);
-      categories_.insert(ShownName(category.name().ToStdStringView()));
+      const std::string_view name = category.name().ToStdStringView();
+      unmatched_.erase(
+          std::remove_if(unmatched_.begin(), unmatched_.end(),
+                         [name](const std::string& pattern) {
+                           return protozero::internal::NamesCategory(pattern,
+                                                                     name);
+                         }),
+          unmatched_.end());
+      if (categories_.size() < kMaxCategories)
+        categories_.insert(ShownName(name));
     }
   });
 }
@@ -176,23 +190,25 @@ void ProducerProblems::ReportAwaited(const TraceStats& stats) const {
   }
 }
 
-void ProducerProblems::ReportCategories(const std::string& categories,
-                                        const TraceStats& stats) const {
-  if (categories.empty() || stats.producers_seen == 0 ||
-      stats.packets_begun() != 0) {
+void ProducerProblems::ReportCategories(const TraceStats& stats) const {
+  const bool is_empty = stats.packets_begun() == 0;
+  if (stats.producers_seen == 0 || wanted_categories_.empty() ||
+      (!is_empty && unmatched_.empty())) {
     return;
   }
-  std::string list;
+  std::string known;
   for (const std::string& name : categories_)
-    list += (list.empty() ? "'" : ", '") + name + "'";
-  // Producers describe themselves once. A category that is not declared is
-  // known from its first event on.
-  PrintError(
-      kProgram,
-      "nothing was recorded of the categories '%s'; when they connected, "
-      "producers knew %s%s, and others may come with their first event",
-      ShownName(categories).c_str(), list.empty() ? "none" : list.c_str(),
-      categories_.size() == kMaxCategories ? ", ..." : "");
+    known += (known.empty() ? "'" : ", '") + name + "'";
+  if (categories_.size() == kMaxCategories)
+    known += ", ...";
+  const std::string subject =
+      is_empty ? "nothing was recorded of the categories '" +
+                     ShownName(wanted_categories_) + "'; producers knew "
+               : "no producer knew " + ListOf(unmatched_) + "; they knew ";
+  // Producers describe themselves when they connect and when they stop. A
+  // category that is not declared is known from its first event on.
+  PrintError(kProgram, "%s%s, and others may come with their first event",
+             subject.c_str(), known.empty() ? "no category" : known.c_str());
 }
 
 bool ProducerProblems::Report(const TraceConfig& config,

@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "protozero/tracing/service_host.h"
 #include "protozero/tracing/tracing_service.h"
@@ -27,16 +28,17 @@ class ProducerProblems : public protozero::TracingService::Consumer {
   // To be called whenever the host may have had a problem.
   void CheckHost();
 
+  // Has ReportCategories() say which patterns of |categories|, a list of the
+  // user, name no category of any producer. Call it before producers connect.
+  void WatchCategories(const std::string& categories);
   // Remembers the categories of events, and tells the user of a producer whose
   // clock is another one. A TracingService::DataSourceObserver.
   void OnDataSource(const protozero::TracingService::ProducerInfo& producer,
                     const protozero::DataSourceDescriptor& source);
   // Prints which programs the end of the session waits for.
   void ReportAwaited(const protozero::TraceStats& stats) const;
-  // Prints which categories there were, if |categories|, the wanted ones, have
-  // recorded nothing.
-  void ReportCategories(const std::string& categories,
-                        const protozero::TraceStats& stats) const;
+  // Prints which wanted categories were not there, and which ones there were.
+  void ReportCategories(const protozero::TraceStats& stats) const;
 
   // Prints all losses. Returns false if a producer connected and could not be
   // recorded. It is not a failure if no producer has a data source that
@@ -67,6 +69,9 @@ class ProducerProblems : public protozero::TracingService::Consumer {
   bool ended_early_ = false;
   // The number of times that a program had no place for this recorder.
   uint32_t num_without_place_ = 0;
+  // The user's list, and its patterns that no category has matched so far.
+  std::string wanted_categories_;
+  std::vector<std::string> unmatched_;
   std::set<std::string> categories_;
   // The programs with another clock, by process and name.
   std::set<std::pair<int32_t, std::string>> other_clocks_;

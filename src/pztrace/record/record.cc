@@ -245,6 +245,7 @@ bool RecordToFile(const RecordOptions& options,
   // A file that takes no more is an error to report, not a reason to die.
   const IgnoredSignals ignored;
   RecordingSession session(socket);
+  session.problems()->WatchCategories(options.categories);
   if (!Start(options, folder, &session))
     return false;
   RecordingSink sink(&session, options.config.write_period_ms, options.rotation,
@@ -284,6 +285,7 @@ bool RecordFlights(const RecordOptions& options,
   const IgnoredSignals ignored;
   protozero::FlightFolder flights;
   RecordingSession session(socket, &flights);
+  session.problems()->WatchCategories(options.categories);
   if (!Start(options, folder, &session))
     return false;
   // The folder of another recorder stays if that is running.
@@ -317,7 +319,7 @@ bool RecordFlights(const RecordOptions& options,
   Stop(interrupts, &end, run, &session);
   const protozero::TraceStats stats = servers.FinalStats();
   const bool is_complete = session.problems()->Report(options.config, stats);
-  session.problems()->ReportCategories(options.categories, stats);
+  session.problems()->ReportCategories(stats);
   fprintf(stderr, "%s: %s; `pztrace recover` makes a trace of it\n",
           flights.path().c_str(),
           program::CountOf(flights.num_taken(), "program").c_str());

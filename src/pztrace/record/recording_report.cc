@@ -53,7 +53,7 @@ bool ReportRecording(const RecordOptions& options,
     ok = false;
     problem = "producers are missing";
   }
-  problems.ReportCategories(options.categories, stats);
+  problems.ReportCategories(stats);
   if (sink.is_out_of_memory())
     program::PrintError(kProgram, "out of memory: not all could be read");
   if (problems.ReportLackOfMemory(stats) || sink.is_out_of_memory()) {

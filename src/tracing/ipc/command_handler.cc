@@ -278,11 +278,17 @@ void CommandHandler::OnStop(DataSourceInstanceID id) {
     return;
   DataSourceAccess::OnStop(running.source.get(), *running.instance);
   CommitBeforeStop(running.instance->config().target_buffer);
+  UpdateOffer(*running.source);
   connection_->Invoke<pb::NotifyDataSourceStoppedRequest>(
       ProducerMethod::kNotifyDataSourceStopped, /*drop_reply=*/true,
       [&](pb::NotifyDataSourceStoppedRequest* message) {
         message->set_data_source_id(id);
       });
+}
+
+void CommandHandler::UpdateOffer(const DataSource& source) {
+  Lock lock(ClientLock());
+  UpdateDataSource(source, connection_.get());
 }
 
 void CommandHandler::CommitBeforeStop(BufferID buffer) {
@@ -332,6 +338,11 @@ void CommandHandler::OnClearIncrementalState(ConstBytes bytes) {
     DataSourceAccess::OnClearIncrementalState(running.source.get(),
                                               *running.instance);
   }
+}
+
+void CommandHandler::UpdateOffers() {
+  for (const Running& running : running_)
+    UpdateOffer(*running.source);
 }
 
 std::vector<std::shared_ptr<DataSource>> CommandHandler::sources() const {

@@ -60,6 +60,10 @@ class CommandHandler {
   // Stops all instances and commits what they have. Returns false if the
   // OnStop() of one instance had no memory.
   bool StopInstances();
+  // Tells the service what the data sources of instances have learnt: a
+  // category of events, for example, is known when the first of its call sites
+  // was reached.
+  void UpdateOffers();
 
  private:
   // An instance, whether or not it has started.
@@ -81,6 +85,7 @@ class CommandHandler {
   // Commits what threads have written for the buffer, and reports what they
   // cannot commit.
   void CommitBeforeStop(BufferID buffer);
+  void UpdateOffer(const DataSource& source);
   void OnFlush(ConstBytes command);
   void OnClearIncrementalState(ConstBytes command);
 

@@ -58,19 +58,35 @@ void PrepareForThread() {
 
 namespace internal {
 
+namespace {
+
+// Describes the data source in a request of type T.
+template <typename T>
+void Describe(ProducerMethod method,
+              const DataSource& source,
+              ProducerIpcClient* connection) {
+  connection->InvokeLocked<T>(method, /*drop_reply=*/true, [&](T* message) {
+    auto* const descriptor = message->set_data_source_descriptor();
+    WriteDataSourceDescriptor(source.descriptor(), descriptor);
+    DataSourceAccess::AppendToDescriptor(source, descriptor);
+    // A Producer notifies by itself, after it has called OnStart() or OnStop().
+    // Readers take the last value of a field, so this needs no changed copy of
+    // the descriptor, which would allocate.
+    descriptor->set_will_notify_on_start(true);
+    descriptor->set_will_notify_on_stop(true);
+  });
+}
+
+}  // namespace
+
 void OfferDataSource(const DataSource& source, ProducerIpcClient* connection) {
-  connection->InvokeLocked<pb::RegisterDataSourceRequest>(
-      ProducerMethod::kRegisterDataSource, /*drop_reply=*/true,
-      [&](pb::RegisterDataSourceRequest* message) {
-        auto* const descriptor = message->set_data_source_descriptor();
-        WriteDataSourceDescriptor(source.descriptor(), descriptor);
-        DataSourceAccess::AppendToDescriptor(source, descriptor);
-        // A Producer notifies by itself, after it has called OnStart() or
-        // OnStop(). Readers take the last value of a field, so this needs no
-        // changed copy of the descriptor, which would allocate.
-        descriptor->set_will_notify_on_start(true);
-        descriptor->set_will_notify_on_stop(true);
-      });
+  Describe<pb::RegisterDataSourceRequest>(ProducerMethod::kRegisterDataSource,
+                                          source, connection);
+}
+
+void UpdateDataSource(const DataSource& source, ProducerIpcClient* connection) {
+  Describe<pb::UpdateDataSourceRequest>(ProducerMethod::kUpdateDataSource,
+                                        source, connection);
 }
 
 }  // namespace internal

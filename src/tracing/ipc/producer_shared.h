@@ -134,6 +134,9 @@ struct ProducerShared {
 // Tells the service of the data source. REQUIRES: ClientLock(); there is a
 // connection.
 void OfferDataSource(const DataSource& source, ProducerIpcClient* connection);
+// Describes a data source again that the service knows: it may have learnt more
+// since. REQUIRES: as OfferDataSource().
+void UpdateDataSource(const DataSource& source, ProducerIpcClient* connection);
 
 }  // namespace internal
 PROTOZERO_ABI_END

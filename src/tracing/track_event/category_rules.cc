@@ -24,14 +24,14 @@ constexpr std::string_view kSlowPrefix = "disabled-by-default-";
 // The precision with which a pattern names something, from the least on.
 enum class Level { kAll, kPrefix, kEqual };
 
-bool Matches(const std::string& pattern, std::string_view name, Level level) {
+bool Matches(std::string_view pattern, std::string_view name, Level level) {
   const size_t star = pattern.find('*');
   switch (level) {
     case Level::kEqual:
       return name == pattern;
     case Level::kPrefix:
-      return star != std::string::npos && star != 0 &&
-             name.substr(0, star) == std::string_view(pattern).substr(0, star);
+      return star != std::string_view::npos && star != 0 &&
+             name.substr(0, star) == pattern.substr(0, star);
     case Level::kAll:
       return star == 0;
   }
@@ -49,6 +49,20 @@ bool AnyPart(std::string_view list, char separator, Function function) {
     list.remove_prefix(std::min(end + 1, list.size()));
   }
   return false;
+}
+
+// Calls |function| with each pattern of a list that a person has written.
+template <typename Function>
+void ForEachPattern(std::string_view categories, Function function) {
+  AnyPart(categories, ',', [&](std::string_view pattern) {
+    // Spaces around it are for the eye: no category has them.
+    const size_t first = pattern.find_first_not_of(' ');
+    if (first != std::string_view::npos) {
+      function(
+          pattern.substr(first, pattern.find_last_not_of(' ') - first + 1));
+    }
+    return false;
+  });
 }
 
 }  // namespace
@@ -107,23 +121,32 @@ bool CategoryRules::WantsOne(std::string_view category,
   return true;
 }
 
+bool NamesCategory(std::string_view pattern, std::string_view category) {
+  return Matches(pattern, category, Level::kEqual) ||
+         Matches(pattern, category, Level::kPrefix) ||
+         Matches(pattern, category, Level::kAll);
+}
+
+std::vector<std::string> WantedPatterns(std::string_view categories) {
+  std::vector<std::string> wanted;
+  ForEachPattern(categories, [&](std::string_view pattern) {
+    if (pattern[0] != '-')
+      wanted.emplace_back(pattern);
+  });
+  return wanted;
+}
+
 std::string EncodeCategories(std::string_view categories) {
   HeapBuffered<trace_pb::DataSourceConfig> config;
   auto* const events = config->set_track_event_config();
   bool has_wanted = false;
-  AnyPart(categories, ',', [&](std::string_view pattern) {
-    // Spaces around it are for the eye: no category has them.
-    const size_t first = pattern.find_first_not_of(' ');
-    if (first == std::string_view::npos)
-      return false;
-    pattern = pattern.substr(first, pattern.find_last_not_of(' ') - first + 1);
+  ForEachPattern(categories, [&](std::string_view pattern) {
     if (pattern[0] == '-') {
       events->add_disabled_categories(pattern.substr(1));
     } else {
       events->add_enabled_categories(pattern);
       has_wanted = true;
     }
-    return false;
   });
   // The session wants no other categories.
   if (has_wanted)

@@ -43,6 +43,13 @@ class CategoryRules {
   bool filters_dynamic_names_ = false;
 };
 
+// Returns whether |pattern| of the wanted or unwanted categories names this
+// one.
+bool NamesCategory(std::string_view pattern, std::string_view category);
+
+// Returns the wanted patterns of a list as EncodeCategories() gets it.
+std::vector<std::string> WantedPatterns(std::string_view categories);
+
 // Returns the field of a DataSourceConfig that asks for |categories|: patterns
 // with commas between them, with a '-' before unwanted ones. Spaces around them
 // do not count. If any are wanted, all others are not.

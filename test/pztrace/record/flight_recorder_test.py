@@ -213,7 +213,7 @@ class FlightRecorderTest(PztraceTest):
     code, _, error = self.run_pztrace(*record, 'nosuchcat', '--', EVENT_TRACER)
     self.assertEqual(code, 0, error)
     self.assertIn("pztrace: nothing was recorded of the categories 'nosuchcat'; "
-                  "when they connected, producers knew 'net.io', 'net.slow', "
+                  "producers knew 'app', 'net.dns', 'net.io', 'net.slow', "
                   "and others may come with their first event\n", error)
     code, _, error = self.run_pztrace(*record, 'net.*', '--', EVENT_TRACER)
     self.assertEqual(code, 0, error)

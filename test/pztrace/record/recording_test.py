@@ -53,8 +53,23 @@ class RecordingTest(PztraceTest):
                                       'nosuchcat', '--', EVENT_TRACER)
     self.assertEqual(code, 0, error)
     self.assertIn("pztrace: nothing was recorded of the categories 'nosuchcat'; "
-                  "when they connected, producers knew 'net.io', 'net.slow', "
+                  "producers knew 'app', 'net.dns', 'net.io', 'net.slow', "
                   "and others may come with their first event\n", error)
+
+  def test_a_category_that_nobody_has_beside_a_known_one(self):
+    for wanted, unknown in (('app,nosuchcat', "'nosuchcat'"),
+                            ('net.dn, net.*, other*,-none', "'net.dn', 'other*'"),
+                            ('app, net.dns', None), ('*', None), ('-none', None)):
+      with self.subTest(wanted):
+        code, _, error = self.run_pztrace('record', '-o', self.trace, '--categories',
+                                          wanted, '--', EVENT_TRACER)
+        self.assertEqual(code, 0, error)
+        if unknown is None:
+          self.assertNotIn('knew', error)
+        else:
+          self.assertIn("pztrace: no producer knew %s; they knew 'app', 'net.dns', "
+                        "'net.io', 'net.slow', and others may come with their first "
+                        'event\n' % unknown, error)
 
   def start_tracer(self, *options, output=None, tracer=(), **kwargs):
     """A pztrace with a command that traces what it is told."""
