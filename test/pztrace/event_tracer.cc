@@ -4,12 +4,16 @@
 // until "app" is recorded, says that it has traced, and traces again for each
 // line of its standard input, until the input ends. The thread that describes
 // its extensions in the trace has ended by then. With --many, it has 2,000
-// further categories, and traces none of them.
+// further categories, and traces none of them. With --numbers, two threads
+// trace slices with numbers until the standard input ends.
 
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <chrono>
 #include <deque>
 #include <string>
 #include <thread>
@@ -20,6 +24,14 @@
 
 PROTOZERO_TRACE_CATEGORY("net.slow", "Seldom wanted", "slow big");
 PROTOZERO_TRACE_CATEGORY("net.io", "", "");
+
+// Traces slices with numbers from |first| on.
+void TraceNumbers(uint64_t first, const std::atomic<bool>* stops) {
+  while (!*stops) {
+    PROTOZERO_TRACE_EVENT("app", "numbered", "number", first++);
+    std::this_thread::sleep_for(std::chrono::microseconds(100));
+  }
+}
 
 int main(int argc, char** argv) {
   const bool is_many = argc > 1 && strcmp(argv[1], "--many") == 0;
@@ -35,6 +47,19 @@ int main(int argc, char** argv) {
   producer.RegisterDataSource(protozero::TrackEventDataSource());
   if (!producer.Sync(10000))
     return 1;
+  if (waits && strcmp(argv[1], "--numbers") == 0) {
+    std::atomic<bool> stops{false};
+    std::thread threads[] = {std::thread(TraceNumbers, 0, &stops),
+                             std::thread(TraceNumbers, 1000000, &stops)};
+    puts("registered\ntraced");
+    fflush(stdout);
+    while (getchar() != EOF) {
+    }
+    stops = true;
+    for (std::thread& thread : threads)
+      thread.join();
+    return 0;
+  }
   if (waits) {
     puts("registered");
     fflush(stdout);

@@ -10,6 +10,7 @@
 #include <memory>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -22,6 +23,11 @@
 
 namespace protozero::test {
 namespace {
+
+using CopyKind = TracingService::CopyKind;
+
+// The field of a packet's number, which has no meaning for the service.
+constexpr uint32_t kNumber = 901;
 
 // A session with one producer and one writer, whose packets are numbers.
 class SessionCloningTest : public testing::Test {
@@ -47,8 +53,7 @@ class SessionCloningTest : public testing::Test {
     const std::string text(size, 'x');
     for (; count > 0; --count) {
       auto packet = writer_->NewTracePacket<Message>();
-      // TracePacket::timestamp, and another field.
-      packet->AppendVarInt(8, ++number_);
+      packet->AppendVarInt(kNumber, ++number_);
       packet->AppendString(900, text);
     }
   }
@@ -57,15 +62,41 @@ class SessionCloningTest : public testing::Test {
     producer_.AcknowledgeFlush(UINT64_MAX);
   }
   // Makes a copy.
-  TracingSessionID Clone() {
+  TracingSessionID Clone(CopyKind kind = CopyKind::kAll) {
     std::string error;
-    const TracingSessionID clone = service_.CloneSession(session_, &error);
+    const TracingSessionID clone =
+        service_.CloneSession(session_, &error, kind);
     EXPECT_NE(clone, 0u) << error;
-    Acknowledge();
+    if (writer_ != nullptr && !has_open_packet_)
+      writer_->Flush();
+    if (writer_ != nullptr)
+      producer_.AcknowledgeFlush(UINT64_MAX);
     while (service_.GetState(clone) == TracingService::kStopping)
       service_.RunDue();
     EXPECT_EQ(service_.GetState(clone), TracingService::kStopped);
     return clone;
+  }
+  // Returns the numbers of a copy that has lost nothing.
+  std::vector<uint64_t> NumbersOf(TracingSessionID clone) {
+    std::vector<uint64_t> numbers;
+    const std::string trace = ReadTrace(&service_, clone);
+    for (const TracedPacket& packet : PacketsOfTrace(trace)) {
+      EXPECT_FALSE(packet.previous_packet_dropped);
+      numbers.push_back(
+          ProtoDecoder(packet.bytes).FindField(kNumber).as_uint64());
+    }
+    const TraceStats stats = service_.GetStats(clone);
+    EXPECT_EQ(stats.lost().total(), 0u);
+    EXPECT_EQ(stats.unknown_losses(), 0u);
+    EXPECT_EQ(stats.packets_begun(), numbers.size());
+    service_.CloseSession(clone);
+    return numbers;
+  }
+  static std::vector<uint64_t> Range(uint64_t first, uint64_t last) {
+    std::vector<uint64_t> numbers;
+    for (; first <= last; ++first)
+      numbers.push_back(first);
+    return numbers;
   }
   size_t NumPackets(TracingSessionID session) {
     return PacketsOfTrace(ReadTrace(&service_, session)).size();
@@ -79,6 +110,8 @@ class SessionCloningTest : public testing::Test {
   TracingSessionID session_ = 0;
   std::unique_ptr<TraceWriter> writer_;
   uint64_t number_ = 0;
+  // True while the writer cannot be flushed.
+  bool has_open_packet_ = false;
 };
 
 TEST_F(SessionCloningTest, CopyIsATraceAndTakesNothing) {
@@ -141,6 +174,65 @@ TEST_F(SessionCloningTest, CopyHasOnlyTheTimeOfTheRing) {
   service_.StopTracing(session_);
   Acknowledge();
   EXPECT_EQ(NumPackets(session_), 10u);
+}
+
+TEST_F(SessionCloningTest, NextCopyBeginsWhereTheLastOneEnds) {
+  // Small packets, and ones that go on in other chunks.
+  for (const size_t size : {size_t{0}, size_t{3000}, size_t{10000}}) {
+    SCOPED_TRACE(size);
+    Start(1 << 20);
+    number_ = 0;
+    Write(7, size);
+    EXPECT_EQ(NumbersOf(Clone(CopyKind::kNext)), Range(1, 7));
+    EXPECT_EQ(NumbersOf(Clone(CopyKind::kNext)), Range(1, 0));
+    Write(5, size);
+    EXPECT_EQ(NumbersOf(Clone(CopyKind::kAll)), Range(1, 12));
+    Write(1, size);
+    EXPECT_EQ(NumbersOf(Clone(CopyKind::kNext)), Range(8, 13));
+    Write(3, size);
+    // The last packets of an ended writer are in one copy, too.
+    writer_.reset();
+    producer_.Die();
+    EXPECT_EQ(NumbersOf(Clone(CopyKind::kNext)), Range(14, 16));
+    EXPECT_EQ(NumbersOf(Clone(CopyKind::kNext)), Range(1, 0));
+    EXPECT_EQ(NumPackets(session_), 16u);
+    service_.CloseSession(session_);
+  }
+}
+
+TEST_F(SessionCloningTest, PacketThatIsOpenIsInTheNextCopy) {
+  Start(1 << 20);
+  Write(2);
+  {
+    auto packet = writer_->NewTracePacket<Message>();
+    packet->AppendVarInt(kNumber, ++number_);
+    // It has begun in a chunk that the service has.
+    packet->AppendString(900, std::string(10000, 'x'));
+    has_open_packet_ = true;
+    EXPECT_EQ(NumbersOf(Clone(CopyKind::kNext)), Range(1, 2));
+    has_open_packet_ = false;
+    packet->AppendString(900, "the end");
+  }
+  Write(2);
+  EXPECT_EQ(NumbersOf(Clone(CopyKind::kNext)), Range(3, 5));
+}
+
+TEST_F(SessionCloningTest, WhatIsOlderThanTheRingIsNotLost) {
+  config_.ring_ms = 1000;
+  // The ring overwrites what is too old.
+  Start(1 << 15);
+  for (int i = 0; i < 30; ++i) {
+    Write(1, 3000);
+    writer_->Flush();
+    now_ += 300;
+  }
+  const std::vector<uint64_t> numbers = NumbersOf(Clone());
+  EXPECT_EQ(numbers, Range(28, 30));
+  // A copy does not have what is older, although the last one lacks it.
+  EXPECT_EQ(NumbersOf(Clone(CopyKind::kNext)), numbers);
+  service_.StopTracing(session_);
+  Acknowledge();
+  EXPECT_EQ(NumbersOf(session_), numbers);
 }
 
 TEST_F(SessionCloningTest, CopyHasTheCountsOfItsSource) {
@@ -279,7 +371,8 @@ TEST_F(SessionCloningTest, SixtyFourMegabytesAreCopiedWhileAThreadWrites) {
   EXPECT_GT(packets.size() * kPacketSize, kSize / 4 * 3);
   bool is_first = true;
   for (const TracedPacket& packet : packets) {
-    const uint64_t number = ProtoDecoder(packet.bytes).FindField(8).as_uint64();
+    const uint64_t number =
+        ProtoDecoder(packet.bytes).FindField(kNumber).as_uint64();
     ASSERT_TRUE(is_first || number == last + 1);
     ASSERT_EQ(packet.previous_packet_dropped, is_first);
     is_first = false;

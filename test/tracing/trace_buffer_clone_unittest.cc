@@ -222,7 +222,7 @@ TEST_P(TraceBufferCloneTest, HasWhatTheBufferHadWhenItBegan) {
         seed % 2 == 0
             ? 0
             : maker.time_ms() - std::min(maker.time_ms(), uint64_t{seed % 20});
-    buffer.BeginClone(begin_ms, &clone);
+    buffer.BeginClone({begin_ms}, &clone);
     for (uint32_t i = 0; buffer.CloneSome(1); ++i) {
       ASSERT_LT(i, 1000u);
       for (uint32_t j = 0; j < seed % 4; ++j) {
@@ -268,7 +268,7 @@ TEST_P(TraceBufferCloneTest, EndsBeforeAGapThatTheScraperHasLeft) {
     // The writer began these while the scraper passed.
     buffer.AddChunk(producer, OnePacket(3, true, true));
     buffer.AddChunk(producer, OnePacket(4, true, false));
-    buffer.BeginClone(0, &clone);
+    buffer.BeginClone({}, &clone);
     while (buffer.CloneSome(1)) {
     }
     ASSERT_TRUE(buffer.EndClone());
@@ -286,6 +286,40 @@ TEST_P(TraceBufferCloneTest, EndsBeforeAGapThatTheScraperHasLeft) {
   }
 }
 
+TEST_P(TraceBufferCloneTest, ClonesThatFollowEachOtherAccountForEachPacket) {
+  for (uint32_t seed = 1; seed <= 200; ++seed) {
+    SCOPED_TRACE(seed);
+    StepMaker maker(seed);
+    TraceBuffer buffer(kSize, GetParam());
+    uint64_t last_ms = 0;
+    for (uint32_t i = 0; i < 10; ++i) {
+      for (uint32_t j = 0; j < 5 + seed % 20; ++j)
+        Apply(maker.Next(), &buffer);
+      TraceBuffer clone(kSize, GetParam());
+      const bool has_window = seed % 3 == 0;
+      buffer.BeginClone({has_window ? maker.time_ms() - 1 : last_ms, true,
+                         i != 0 && !has_window},
+                        &clone);
+      while (buffer.CloneSome(1)) {
+      }
+      ASSERT_TRUE(buffer.EndClone());
+      last_ms = maker.time_ms();
+      buffer.MarkCloned();
+      clone.ReadPackets(SIZE_MAX, /*is_final=*/true,
+                        [](const TraceBuffer::Packet& packet) {
+                          if (packet.is_before_place)
+                            *packet.is_left_out = true;
+                          else
+                            Take(packet);
+                          return !packet.is_before_place;
+                        });
+      const TraceBufferStats stats = clone.stats();
+      ASSERT_EQ(stats.packets_begun, stats.packets_read + stats.lost.total());
+      ASSERT_LE(stats.packets_begun, 200u + buffer.stats().packets_begun);
+    }
+  }
+}
+
 TEST_P(TraceBufferCloneTest, StepIsBounded) {
   constexpr size_t kMaxBytes = 2000;
   StepMaker maker(1);
@@ -299,7 +333,7 @@ TEST_P(TraceBufferCloneTest, StepIsBounded) {
   const size_t used = buffer.used_bytes();
   ASSERT_GT(used, 100 * kMaxBytes);
   // The first half of the chunks is not wanted.
-  buffer.BeginClone(maker.time_ms() / 2, &clone);
+  buffer.BeginClone({maker.time_ms() / 2}, &clone);
   size_t largest_step = 0;
   for (bool has_more = true; has_more;) {
     const size_t before = clone.used_bytes();

@@ -79,8 +79,9 @@ struct TraceConfig {
   // to overwritten ones are lost with them.
   bool is_read_at_end = false;
   // If not 0, the milliseconds before the end of the session that are wanted of
-  // such a ring. What came earlier is lost (LossReason::kOverwritten), except
-  // for what later packets refer to.
+  // such a ring. Events from before that are no part of the trace, and not
+  // lost; it has what later packets refer to. If the ring overwrites packets of
+  // that time, all that it has overwritten is lost (LossReason::kOverwritten).
   uint32_t ring_ms = 0;
 
   // The effect of triggers, which producers activate by name: on the start of

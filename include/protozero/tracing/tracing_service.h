@@ -286,6 +286,13 @@ class TracingService {
   // have not answered. The service takes what it finds in their memory. Does
   // nothing in other states.
   void StopWaiting(TracingSessionID session_id);
+  // The part of a session that a copy has: everything, or what the last copy of
+  // this kind does not have. So each packet that is not older than
+  // TraceConfig::ring_ms is in one of these copies. The copy also has what its
+  // events refer to, such as names. A slice that goes on when a copy is made
+  // has its beginning there, and its end in the next one.
+  enum class CopyKind { kAll, kNext };
+
   // Begins a copy of a session: of what its buffers hold when data sources have
   // committed what they have. The session goes on, and loses nothing. Returns
   // the copy's id. It is kStopping while RunDue() copies about 64 KiB a call;
@@ -296,7 +303,8 @@ class TracingService {
   // is no such session, there are too many, or another copy of it is being
   // made.
   TracingSessionID CloneSession(TracingSessionID session_id,
-                                std::string* error);
+                                std::string* error,
+                                CopyKind kind = CopyKind::kAll);
   // Begins a session that gets a copy of everything that comes into the buffers
   // of another one from now on, in one buffer. Read it while the other one is
   // recorded: that takes nothing out of the other one, asks nothing of

@@ -22,8 +22,8 @@ namespace {
 constexpr uint64_t kNsPerMs = 1000000;
 // The time between two looks. Threads commit what they have as often.
 constexpr uint32_t kLookPeriodMs = 250;
-// The time that a file may share with the one before it. Without it, a match
-// right after that one would be gone from the ring when the next look ends.
+// The time by which a file comes before it has to. It begins where the last one
+// ends, and what came then must not be older than --before.
 constexpr uint64_t kOverlapNs = 2 * kLookPeriodMs * kNsPerMs;
 // The time after which it is the service's turn.
 constexpr uint64_t kLookTurnMs = 20;

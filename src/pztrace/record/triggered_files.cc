@@ -55,7 +55,8 @@ uint32_t TriggeredFiles::Run() {
 void TriggeredFiles::Begin() {
   is_requested_ = false;
   std::string error;
-  copy_ = session_->service()->CloneSession(session_->id(), &error);
+  copy_ = session_->service()->CloneSession(session_->id(), &error,
+                                            TracingService::CopyKind::kNext);
   if (copy_ == 0) {
     program::PrintError(kProgram, "no file for the trigger: %s", error.c_str());
   }

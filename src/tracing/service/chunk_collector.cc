@@ -25,7 +25,7 @@ constexpr size_t kGapSize = 1024 * 1024;
 
 TraceBuffer::ProducerIdentity IdentityOf(const ProducerRecord& producer) {
   return {producer.id, producer.info.uid, producer.info.pid,
-          producer.info.reports_losses};
+          producer.info.reports_losses, producer.info.clock_ahead_ns};
 }
 
 // Grows with each packet, and when the chunk becomes complete.

@@ -25,6 +25,19 @@ void PacketSums::Add(const PacketSums& other) {
   lost.Add(other.lost);
 }
 
+void PacketSums::Forget(PacketLosses* lost,
+                        uint64_t* written,
+                        uint64_t* begun) {
+  uint64_t& overwritten =
+      lost->packets[static_cast<size_t>(LossReason::kOverwritten)];
+  *written -= overwritten;
+  *begun -= std::min(*begun, overwritten);
+  overwritten = 0;
+  // The bytes of a reason are not known.
+  if (lost->total() == 0)
+    lost->bytes = 0;
+}
+
 ChunkAccount PacketLedger::Store(uint64_t num_begun, uint64_t settled) {
   written_ += num_begun - settled;
   return {num_begun, settled, 0};

@@ -21,6 +21,9 @@ namespace service {
 // is |received| + lost.total().
 struct PacketSums {
   void Add(const PacketSums& other);
+  // Forgets the packets that were overwritten: they are no part of the trace.
+  void ForgetOverwritten() { Forget(&lost, &written, &begun); }
+  static void Forget(PacketLosses* lost, uint64_t* written, uint64_t* begun);
 
   // Packets whose beginning is in a chunk that came.
   uint64_t written = 0;
@@ -132,8 +135,13 @@ class PacketLedger {
     lost_.Add(reason, 1, bytes);
     MarkGap();
   }
-  // Forgets a packet that was given out, because it is empty.
+  // Forgets a packet that was given out: it is empty, or no part of the trace.
   void Withdraw() { --written_; }
+  // Does what PacketSums::ForgetOverwritten() does.
+  void ForgetOverwritten() {
+    uint64_t begun = written_;
+    PacketSums::Forget(&lost_, &written_, &begun);
+  }
   // Loses a packet that began in no chunk, and whose writer reports no losses.
   void LoseUnreported() {
     ++written_;

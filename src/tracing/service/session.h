@@ -116,6 +116,12 @@ struct Session {
   uint32_t ring_ms_kept = 0;
   // The session that this one will be a copy of, 0 if it is one, or none.
   TracingSessionID source = 0;
+  // True if it begins where the last copy of this kind ends, and the time until
+  // which such a copy of this session goes; 0 if there is none.
+  bool is_next_copy = false;
+  uint64_t copied_until_ms = 0;
+  // The time of the first events that are wanted, on the trace's clock.
+  uint64_t begin_ns = 0;
   // The session whose data comes into the buffer of this one, too, or none.
   TracingSessionID followed = 0;
   // The producers that may write to its buffers.

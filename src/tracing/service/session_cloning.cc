@@ -16,7 +16,9 @@ namespace protozero {
 PROTOZERO_ABI_BEGIN
 namespace service {
 
-TracingSessionID Sessions::Clone(Session* source, std::string* error) {
+TracingSessionID Sessions::Clone(Session* source,
+                                 bool is_next,
+                                 std::string* error) {
   const auto fail = [error](const char* why) {
     // If there is no memory for it, |error| stays as it was.
     if (error != nullptr)
@@ -32,6 +34,7 @@ TracingSessionID Sessions::Clone(Session* source, std::string* error) {
     Session& session = sessions_[id];
     session.id = id;
     session.source = source->id;
+    session.is_next_copy = is_next;
     session.state = TracingService::kStopping;
     session.config = source->config;
     session.config.write_period_ms = 0;
@@ -126,13 +129,20 @@ bool Sessions::CopyState(const Session& source, Session* session) {
       !session->output.BeginTrace(session->config.raw_config)) {
     return false;
   }
-  const std::optional<uint64_t> begin = BeginOfRing(*session);
+  const std::optional<uint64_t> window = BeginOfRing(*session);
+  session->begin_ns = window.has_value() ? TraceTimeOf(*window) : 0;
+  TraceBuffer::CloneRange range;
+  range.is_next = session->is_next_copy;
+  range.begin_ms = window.value_or(0);
+  range.begins_at_last = range.is_next && source.copied_until_ms != 0 &&
+                         source.copied_until_ms >= range.begin_ms;
+  if (range.begins_at_last)
+    range.begin_ms = source.copied_until_ms;
   for (size_t i = 0; i < source.buffer_ids.size(); ++i) {
     TraceBuffer& buffer = buffers_->Get(source.buffer_ids[i]);
-    if (begin.has_value())
-      NoteOldest(*begin, buffer.OldestTime(), session);
-    buffer.BeginClone(begin.value_or(0),
-                      &buffers_->Get(session->buffer_ids[i]));
+    if (window.has_value())
+      NoteOldest(range.begin_ms, buffer.OldestTime(), session);
+    buffer.BeginClone(range, &buffers_->Get(session->buffer_ids[i]));
   }
   return true;
 }
@@ -145,15 +155,20 @@ void Sessions::ContinueCopy() {
   if (it == sessions_.end())
     return;
   Session* const session = &it->second;
-  for (const BufferID id : Find(session->source)->buffer_ids) {
+  Session* const source = Find(session->source);
+  for (const BufferID id : source->buffer_ids) {
     if (buffers_->Get(id).CloneSome(SessionReader::kBatchSize))
       return;
   }
   session->times.next_copy = kNever;
-  if (EndCopy(session))
-    session->state = TracingService::kStopped;
-  else
-    Close(session);
+  if (!EndCopy(session))
+    return Close(session);
+  session->state = TracingService::kStopped;
+  if (!session->is_next_copy)
+    return;
+  source->copied_until_ms = session->stop_time;
+  for (const BufferID id : source->buffer_ids)
+    buffers_->Get(id).MarkCloned();
 }
 
 bool Sessions::EndCopy(Session* session) {

@@ -3,6 +3,7 @@
 #include "src/tracing/service/session_reader.h"
 
 #include "src/tracing/service/service_packets.h"
+#include "src/tracing/service/trace_beginning.h"
 #include "src/tracing/service/trace_buffer.h"
 #include "src/tracing/shared_memory/out_of_memory.h"
 
@@ -48,12 +49,25 @@ bool SessionReader::ReadBatch(Session* session,
   }
   const bool is_final = session->state == TracingService::kStopped;
   TrustedFields trusted(session->config.stamps_pid);
+  TraceBeginning beginning(session->begin_ns);
   for (const BufferID id : session->buffer_ids) {
     TraceBuffer& buffer = buffers_->Get(id);
     const auto append = [&](const TraceBuffer::Packet& packet) {
       if (!IsValidPacket(packet.bytes)) {
         ++output.invalid_packets;
         return false;
+      }
+      ConstBytes bytes = packet.bytes;
+      if (packet.beginning != nullptr) {
+        bool is_left = true;
+        if (!RunsInMemory([&] { is_left = beginning.Cut(packet, &bytes); })) {
+          *packet.why_lost = LossReason::kOutOfMemory;
+          return false;
+        }
+        if (!is_left) {
+          *packet.is_left_out = true;
+          return false;
+        }
       }
       if (!packet.producer.reports_losses &&
           SaysPreviousPacketDropped(packet.bytes)) {
@@ -73,8 +87,7 @@ bool SessionReader::ReadBatch(Session* session,
         *packet.sequence_id = output.next_sequence_id++;
       }
       const size_t size = trace->size();
-      if (RunsInMemory(
-              [&] { AppendPacket(packet.bytes, trusted.Of(packet), trace); }))
+      if (RunsInMemory([&] { AppendPacket(bytes, trusted.Of(packet), trace); }))
         return true;
       trace->resize(size);
       *packet.why_lost = LossReason::kOutOfMemory;

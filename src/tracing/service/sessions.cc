@@ -263,10 +263,18 @@ std::optional<uint64_t> Sessions::BeginOfRing(const Session& session) {
   return session.stop_time - std::min<uint64_t>(session.stop_time, ring_ms);
 }
 
+uint64_t Sessions::TraceTimeOf(uint64_t time_ms) const {
+  const uint64_t now = (*clock_)();
+  const uint64_t past_ns = (now - std::min(now, time_ms)) * 1'000'000;
+  const uint64_t now_ns = ReadClocks().boottime;
+  return now_ns - std::min(now_ns, past_ns);
+}
+
 void Sessions::ForgetOld(Session* session) {
   const std::optional<uint64_t> begin = BeginOfRing(*session);
   if (!begin.has_value())
     return;
+  session->begin_ns = TraceTimeOf(*begin);
   for (const BufferID id : session->buffer_ids) {
     TraceBuffer& buffer = buffers_->Get(id);
     NoteOldest(*begin, buffer.OldestTime(), session);

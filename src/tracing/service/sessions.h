@@ -65,7 +65,7 @@ class Sessions final : private Flushes::Observer {
   bool RestartTrace(Session* session);
   void Close(Session* session);
   // Does what TracingService::CloneSession() says.
-  TracingSessionID Clone(Session* source, std::string* error);
+  TracingSessionID Clone(Session* source, bool is_next, std::string* error);
   // Does what TracingService::FollowSession() says.
   TracingSessionID Follow(const Session& followed,
                           size_t buffer_bytes,
@@ -134,6 +134,8 @@ class Sessions final : private Flushes::Observer {
   // Returns the time from which on packets are wanted of a session that has
   // ended, or of a copy. None if all are.
   static std::optional<uint64_t> BeginOfRing(const Session& session);
+  // Returns that time of the service on the clock of events.
+  uint64_t TraceTimeOf(uint64_t time_ms) const;
   // Forgets what is older than TraceConfig::ring_ms.
   void ForgetOld(Session* session);
   // Prepare a session for its triggers; do what a trigger says, now or after

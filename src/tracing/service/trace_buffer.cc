@@ -93,6 +93,7 @@ void TraceBuffer::RemoveReadChunk(ChunkMap::iterator it) {
 void TraceBuffer::DropChunk(ChunkMap::iterator it) {
   const Chunk& chunk = *it->second;
   Sequence& sequence = *chunk.sequence;
+  last_overwritten_ms_ = std::max(last_overwritten_ms_, chunk.time_ms);
   ++stats_.chunks_overwritten;
   ++sequence.chunks_overwritten;
   stats_.bytes_overwritten += chunk.written_bytes();

@@ -92,8 +92,16 @@ class TraceBuffer {
     // The reason if the packet is lost. The reader sets it if it is another one
     // than kInvalid.
     LossReason* why_lost;
+    // The state of the writer's packets before the beginning of the trace, null
+    // if that has passed, and true if the packet is before SequenceBeginning's
+    // place.
+    SequenceBeginning* beginning;
+    bool is_before_place;
+    // The reader sets it for a packet that is no part of the trace.
+    bool* is_left_out;
   };
-  // Takes a packet. Returns false if it is lost, for Packet::why_lost.
+  // Takes a packet. Returns false if it is left out, or else lost, for
+  // Packet::why_lost.
   using OnPacket = std::function<bool(const Packet& packet)>;
 
   // Packets of a writer that follow each other in a chunk. Each begins and ends
@@ -158,27 +166,41 @@ class TraceBuffer {
                    const OnPacket& on_packet,
                    const OnRun& on_run = nullptr);
 
-  // Loses the chunks that came before that time, except for those that say what
-  // later packets refer to.
+  // Forgets the chunks that came before that time, except for those that say
+  // what later packets refer to. What was overwritten before that is forgotten,
+  // too: it counts neither as written nor as lost.
   void ForgetBefore(uint64_t time_ms);
   // Returns the time when the oldest chunk came, if an earlier one has been
   // overwritten; otherwise 0.
   uint64_t OldestTime() const;
 
+  // The part of the buffer that a clone has.
+  struct CloneRange {
+    // The clone lacks the chunks that ForgetBefore(begin_ms) would forget.
+    uint64_t begin_ms = 0;
+    // True for a clone in a row of those that follow each other: it lacks
+    // packets that its writers have not finished, and the next one has them.
+    bool is_next = false;
+    // True if it has the chunks of packets that the last one in the row lacks,
+    // instead of those that came since |begin_ms|, when that one began.
+    bool begins_at_last = false;
+  };
   // Begins a copy of what the buffer holds now: |clone|, which is new and of
-  // the same size and policy. It lacks the chunks that ForgetBefore(|begin_ms|)
-  // would lose. Copies the writers at once, and chunks in CloneSome(). Until
+  // the same size and policy. Copies the writers at once, and chunks in
+  // CloneSome(). Until
   // EndClone(), a chunk is copied before it changes, is read, or is lost. So a
   // call that adds a chunk copies as much as it loses, and the clone has what
   // there was when this was called. Throws std::bad_alloc if there is no memory
   // for the writers.
-  void BeginClone(uint64_t begin_ms, TraceBuffer* clone);
+  void BeginClone(const CloneRange& range, TraceBuffer* clone);
   // Copies chunks until |max_bytes| are reached. Returns true if there are
   // more.
   bool CloneSome(size_t max_bytes);
   // Ends the copy. Returns whether the clone has everything: there may have
   // been no memory.
   bool EndClone();
+  // Has the next clone in a row begin where the last one ends.
+  void MarkCloned();
 
   TraceBufferStats stats() const;
   // Appends one entry for each writer.
@@ -219,8 +241,10 @@ class TraceBuffer {
   // A copy of the buffer that is being made.
   struct Cloning {
     TraceBuffer* clone;
-    // Chunks of an earlier time are copied for later ones only.
-    uint64_t begin_ms;
+    // Chunks from before it are copied for later ones only.
+    CloneRange range;
+    // True if all that was overwritten is from before it.
+    bool forgets_overwritten;
     // The next chunk to copy, unless it was copied already, and the number of
     // those that are not copied yet.
     ChunkList::iterator next;
@@ -300,6 +324,18 @@ class TraceBuffer {
   // and later ones do not, either.
   static bool BeginsAnew(const Chunk& chunk);
   void ForgetBefore(uint64_t time_ms, Sequence* sequence);
+  // Removes a chunk as if it had never come.
+  void WithdrawChunk(ChunkMap::iterator it);
+  // Removes the first chunk in this way, and begins to read after it.
+  void WithdrawFirst(Sequence* sequence);
+  // Returns whether all that was overwritten is from before that time.
+  bool HasOverwrittenOnlyBefore(uint64_t time_ms) const {
+    return last_overwritten_ms_ < time_ms;
+  }
+  // Forgets the packets that were overwritten.
+  void ForgetOverwritten();
+  // Begins to read at |position|, not before it.
+  static void BeginAt(uint64_t position, Sequence* sequence);
 
   // The following functions are in trace_buffer_cloning.cc.
   //
@@ -311,14 +347,20 @@ class TraceBuffer {
   void CloneOnce(Chunk* chunk);
   // Add what they get to a clone, which this is. Throw std::bad_alloc.
   SequenceList::iterator AddClone(const SequenceState& sequence);
-  void AddClone(const Chunk& chunk, uint64_t begin_ms);
-  // Drops chunks of a clone that it does not keep, from |next| on, until
-  // |max_bytes| are reached. Returns true if there may be more.
-  bool DropUnwanted(size_t max_bytes, SequenceList::iterator* next);
+  void AddClone(const Chunk& chunk, const CloneRange& range);
+  // Removes chunks of a clone that it does not keep, from the next sequence of
+  // |cloning| on, until |max_bytes| are reached. Returns true if there may be
+  // more.
+  bool DropUnwanted(size_t max_bytes, Cloning* cloning);
   // Removes chunks of a writer that came after one that is missing or not
   // complete. A writer that goes on while the scraper passes leaves such
   // chunks; in a clone, they belong to a later moment.
   void CutAtGap(Sequence* sequence);
+  static ChunkMap::iterator FindGap(Sequence* sequence);
+  // Returns the end of the packets that the writer has finished.
+  static FragmentPlace EndOf(Sequence* sequence);
+  // Removes from a clone what comes after its end.
+  void CutAtEnd(Sequence* sequence);
 
   // The following functions are in trace_buffer_reading.cc.
   //
@@ -383,6 +425,10 @@ class TraceBuffer {
 
   std::optional<Cloning> cloning_;
   uint64_t num_clones_ = 0;
+
+  // The latest time at which a chunk came that has been overwritten; 0 if there
+  // is none.
+  uint64_t last_overwritten_ms_ = 0;
 
   std::vector<ConstBytes> fragments_;
   std::vector<uint8_t> packet_;

@@ -139,10 +139,12 @@ void TraceBuffer::PlaceChunk(SequenceList::iterator sequence,
         StoreInPlaceOfOld(arrival);
       break;
     case Sequence::ChunkState::kGoneAndPassed:
+      last_overwritten_ms_ = std::max(last_overwritten_ms_, copy.time_ms);
       sequence->ledger.Update(num_begun, copy.is_complete,
                               &sequence->gone.find(position)->second);
       break;
     case Sequence::ChunkState::kHole:
+      last_overwritten_ms_ = std::max(last_overwritten_ms_, copy.time_ms);
       NoteGone(&*sequence, position, copy.is_complete,
                sequence->ledger.LoseChunk(num_begun, 0, ReasonOfNoRoom(), 0));
       break;

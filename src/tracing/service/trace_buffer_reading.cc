@@ -72,7 +72,8 @@ size_t TraceBuffer::ReadRun(Sequence* sequence, const OnRun& on_run) {
   const uint16_t end = static_cast<uint16_t>(
       chunk.num_packets - (chunk.needs_patching || chunk.continues_on_next));
   if (index >= end || (index == 0 && chunk.continues_from_previous) ||
-      sequence->sequence_id == 0 || sequence->ledger.has_gap()) {
+      sequence->sequence_id == 0 || sequence->ledger.has_gap() ||
+      !sequence->beginning.is_passed) {
     return 0;
   }
   const size_t offset = sequence->next_offset;
@@ -94,10 +95,19 @@ size_t TraceBuffer::GiveOut(Sequence* sequence,
                             ConstBytes packet,
                             const OnPacket& on_packet) {
   LossReason why_lost = LossReason::kInvalid;
+  SequenceBeginning& beginning = sequence->beginning;
+  const FragmentPlace end = {sequence->next_position, sequence->next_fragment};
+  bool is_left_out = false;
   if (on_packet({packet, sequence->producer, &sequence->sequence_id,
                  sequence->writer_id, sequence->ledger.has_gap(),
-                 &sequence->lacks_state, &why_lost})) {
+                 &sequence->lacks_state, &why_lost,
+                 beginning.is_passed ? nullptr : &beginning,
+                 end <= beginning.place, &is_left_out})) {
     sequence->ledger.Receive();
+    return packet.size;
+  }
+  if (is_left_out) {
+    sequence->ledger.Withdraw();
     return packet.size;
   }
   sequence->ledger.LoseGivenOut(why_lost, packet.size);

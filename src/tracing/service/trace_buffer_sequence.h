@@ -32,6 +32,36 @@ struct ProducerIdentity {
   int32_t pid;
   // True if its writers report what they lose, as TraceWriter does.
   bool reports_losses = true;
+  // The same as in TracingService::ProducerInfo.
+  int64_t clock_ahead_ns = 0;
+};
+
+// A place between fragments of a writer, by the position of their chunk.
+struct FragmentPlace {
+  friend bool operator<=(const FragmentPlace& a, const FragmentPlace& b) {
+    return a.position < b.position ||
+           (a.position == b.position && a.fragment <= b.fragment);
+  }
+
+  uint64_t position = 0;
+  uint16_t fragment = 0;
+};
+
+// The state of a writer's packets before the beginning of a trace. See
+// TraceBeginning.
+struct SequenceBeginning {
+  // False if the next packet may be from before it.
+  bool is_passed = true;
+  // The end of packets that are from before it, whatever their time.
+  FragmentPlace place;
+  // The clock of timestamps without a clock, and the one whose timestamps are
+  // differences; 0 if there is none.
+  uint32_t default_clock = 0;
+  uint32_t incremental_clock = 0;
+  // The time of that clock in nanoseconds, 0 if it is unknown, and the
+  // differences since the last packet that the trace has.
+  uint64_t time_ns = 0;
+  uint64_t ticks_left_out = 0;
 };
 
 struct BufferedChunk;
@@ -183,6 +213,9 @@ struct BufferedSequenceState {
   size_t next_offset = 0;
   uint64_t lost_until = 0;
   bool has_ended = false;
+  // The end of what the clones that follow each other have of it.
+  FragmentPlace cloned_until;
+  SequenceBeginning beginning;
   PacketLedger ledger;
   // The same as in TraceWriterStats.
   uint64_t chunks_written = 0;
@@ -274,8 +307,10 @@ struct BufferedSequence : BufferedSequenceState {
   // The chunks that had not come when reading passed them.
   ChunkRanges holes;
   // Its clone in the copy of the buffer that is being made, if the writer was
-  // there when that began.
+  // there when that began, and the end of what it had then. A clone has that
+  // end, too.
   SequenceList::iterator clone;
+  FragmentPlace clone_end;
   // Positions in a clone that lacks early chunks: of the first chunk that is
   // wanted, and of the last one before it that starts over, 0 if there is none.
   uint64_t first_wanted = UINT64_MAX;

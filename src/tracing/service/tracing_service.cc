@@ -217,11 +217,12 @@ void TracingService::StopWaiting(TracingSessionID session_id) {
 }
 
 TracingSessionID TracingService::CloneSession(TracingSessionID session_id,
-                                              std::string* error) {
+                                              std::string* error,
+                                              CopyKind kind) {
   std::lock_guard<std::mutex> lock(impl_->mutex);
   Session* const session = impl_->sessions.Find(session_id);
   if (session != nullptr)
-    return impl_->sessions.Clone(session, error);
+    return impl_->sessions.Clone(session, kind == CopyKind::kNext, error);
   if (error != nullptr)
     RunsInMemory([&] { *error = "there is no such session"; });
   return 0;

@@ -55,6 +55,18 @@ class TriggerTest(PztraceTest):
     self.assertEqual((code, error), (0, ''))
     return [json.loads(line)['name'] for line in output.splitlines()]
 
+  def numbers(self, trace):
+    """The numbers of whole slices, the number of others that begin in the trace,
+    and of those that end in it."""
+    code, output, error = self.run_pztrace('export', '--slices', '--format',
+                                           'ndjson', trace)
+    self.assertEqual(code, 0)
+    borders = re.match(r'(?:(\d+) slices? had not ended\n)?'
+                       r'(?:(\d+) ends? without a beginning in the trace\n)?\Z', error)
+    self.assertIsNotNone(borders, error)
+    numbers = [json.loads(line)['args']['number'] for line in output.splitlines()]
+    return numbers, *(int(number or 0) for number in borders.groups())
+
   def end(self, process):
     process.stdin.close()
     error = process.stderr.read()
@@ -88,17 +100,50 @@ class TriggerTest(PztraceTest):
     self.assertIn('nothing lost', report)
     self.write(process, 20)
     self.trigger('slow')
-    second, _ = self.next_file(process)
+    second, report = self.next_file(process)
     error = self.end(process)
     self.assertNotIn('not written', error)
     # A client that only activates triggers is no producer.
     self.assertIn(' of 1 writer in 1 producer, nothing lost', error)
     self.assertEqual(self.slices(first).count('of net.io'), 21)
-    self.assertEqual(self.slices(second).count('of net.io'), 41)
+    # It begins where the first one ends.
+    self.assertEqual(self.slices(second).count('of net.io'), 20)
+    self.assertIn('nothing lost', report)
     # The file of the end has everything.
     self.assertEqual(self.slices(self.trace).count('of net.io'), 41)
     self.assertEqual({path.name for path in self.files.iterdir()},
                      {first.name, second.name, self.trace.name})
+
+  def test_files_do_not_overlap(self):
+    process = self.start_tracer('--on-trigger', 'slow', '--before', '1h',
+                                command=('--', EVENT_TRACER, '--numbers'))
+    numbers, num_open = [], 0
+    for _ in range(4):
+      self.trigger('slow')
+      file, report = self.next_file(process)
+      self.assertIn('nothing lost', report)
+      whole, begun, ended = self.numbers(file)
+      # A slice that is open at the end of a file has its end in a later one.
+      self.assertLessEqual(ended, num_open)
+      num_open += begun - ended
+      self.assertLessEqual(num_open, 2)
+      numbers += [*whole, *[None] * ended]
+    self.assertIn('nothing lost', self.end(process))
+    # Each slice is there once.
+    whole = {number for number in numbers if number is not None}
+    self.assertEqual(len(whole) + numbers.count(None), len(numbers))
+    self.assertGreater(len(whole), 100)
+    # The file of the end has everything.
+    everything, _, _ = self.numbers(self.trace)
+    self.assertEqual(len(everything), len(set(everything)))
+    last = [max((number for number in whole if number < limit), default=0)
+            for limit in (1000000, 2000000)]
+    until_then = [number for number in everything
+                  if number <= last[number // 1000000]]
+    self.assertLess(whole, set(everything))
+    # Each of the two threads may have ended one that is not whole since its last
+    # whole one.
+    self.assertIn(len(numbers) - len(until_then), range(3))
 
   def test_several_triggers(self):
     process = self.start_tracer('--on-trigger', 'slow', '--on-trigger', 'wrong')
