@@ -5,7 +5,8 @@
 // line of its standard input, until the input ends. The thread that describes
 // its extensions in the trace has ended by then. With --many, it has 2,000
 // further categories, and traces none of them. With --numbers, two threads
-// trace slices with numbers until the standard input ends.
+// trace slices with numbers until the standard input ends; with --hang, there
+// is one slice until then.
 
 #include <stdint.h>
 #include <stdio.h>
@@ -58,6 +59,14 @@ int main(int argc, char** argv) {
     stops = true;
     for (std::thread& thread : threads)
       thread.join();
+    return 0;
+  }
+  if (waits && strcmp(argv[1], "--hang") == 0) {
+    PROTOZERO_TRACE_EVENT("app", "hang");
+    puts("registered\ntraced");
+    fflush(stdout);
+    while (getchar() != EOF) {
+    }
     return 0;
   }
   if (waits) {

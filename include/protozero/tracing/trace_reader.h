@@ -329,6 +329,10 @@ class TraceReader {
   // of tasks wait for kMaxLateness later ones. An event finds its place then
   // unless a later one of its track was read two calls before it.
   void ReleaseEvents();
+  // Calls |visit| with each slice whose beginning was released, and not its
+  // end, as if it lasted until |now_ns|. Its own time is not known.
+  void ForEachOpenSlice(uint64_t now_ns,
+                        const std::function<void(const Slice&)>& visit) const;
   // Ends reading. Call it after the last packet.
   void Finish();
 

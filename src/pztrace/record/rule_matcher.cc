@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "src/tracing/service/name_pattern.h"
 
@@ -21,16 +22,23 @@ using protozero::service::IsLike;
 
 namespace {
 
-std::string TookText(const std::string& name, uint64_t ns) {
+std::string TimeText(uint64_t ns) {
   const auto time = static_cast<double>(ns);
   char text[64];
   if (ns >= 1000000000)
-    snprintf(text, sizeof(text), " took %.1f s", time / 1e9);
+    snprintf(text, sizeof(text), "%.1f s", time / 1e9);
   else if (ns >= 1000000)
-    snprintf(text, sizeof(text), " took %.1f ms", time / 1e6);
+    snprintf(text, sizeof(text), "%.1f ms", time / 1e6);
   else
-    snprintf(text, sizeof(text), " took %.1f us", time / 1e3);
-  return name + text;
+    snprintf(text, sizeof(text), "%.1f us", time / 1e3);
+  return text;
+}
+
+std::string TookText(const std::string& name, uint64_t ns) {
+  return name + " took " + TimeText(ns);
+}
+std::string GoesOnText(const std::string& name, uint64_t ns) {
+  return name + " has not ended after " + TimeText(ns);
 }
 
 // Returns whether one of the categories, which have commas between them, is
@@ -80,8 +88,10 @@ TraceReader::Callbacks RuleMatcher::MakeCallbacks() {
 
 void RuleMatcher::OnSlice(const Slice& slice) {
   const uint64_t end_ns = slice.begin_ns + slice.duration_ns;
+  const bool is_reported = reported_slices_.erase(slice.number) != 0;
   for (const RecordingRule& rule : rules_) {
-    if (rule.kind == Kind::kSlice && slice.duration_ns > rule.limit_ns &&
+    if (rule.kind == Kind::kSlice && !is_reported &&
+        slice.duration_ns > rule.limit_ns &&
         IsLike(slice.text->name, rule.name)) {
       Report(rule, end_ns, TookText(slice.text->name, slice.duration_ns));
     }
@@ -180,7 +190,43 @@ void RuleMatcher::EndTask(TaskKey task, uint64_t end_ns) {
   live_tasks_.erase(it);
 }
 
-void RuleMatcher::EndLook() {
+void RuleMatcher::FindOpenSlices(uint64_t known_ns) {
+  std::set<uint64_t> still_open;
+  has_open_ = false;
+  reader_.ForEachOpenSlice(known_ns, [&](const Slice& slice) {
+    if (reported_slices_.count(slice.number) != 0) {
+      still_open.insert(slice.number);
+      return;
+    }
+    for (const RecordingRule& rule : rules_) {
+      if (rule.kind != Kind::kSlice || !IsLike(slice.text->name, rule.name))
+        continue;
+      if (known_ns <= slice.begin_ns || slice.duration_ns <= rule.limit_ns) {
+        has_open_ = true;
+        continue;
+      }
+      still_open.insert(slice.number);
+      Report(rule, known_ns, GoesOnText(slice.text->name, slice.duration_ns));
+    }
+  });
+  // Losses end slices without a word.
+  reported_slices_ = std::move(still_open);
+}
+
+void RuleMatcher::FindOpenTasks(uint64_t known_ns) {
+  for (auto it = live_tasks_.begin(); it != live_tasks_.end();) {
+    const LiveTask& live = it->second;
+    const uint64_t duration_ns = known_ns - std::min(known_ns, live.begin_ns);
+    if (duration_ns <= live.rule->limit_ns) {
+      ++it;
+      continue;
+    }
+    Report(*live.rule, known_ns, GoesOnText(live.name, duration_ns));
+    it = live_tasks_.erase(it);
+  }
+}
+
+void RuleMatcher::EndLook(uint64_t known_ns) {
   reader_.ReleaseEvents();
   // The reader gives the steps of each thread in order. Those of the last look
   // have waited for earlier ones of other threads.
@@ -190,6 +236,10 @@ void RuleMatcher::EndLook() {
   steps_.erase(steps_.begin(), step);
   if (!steps_.empty())
     last_step_ns_ = steps_.rbegin()->first;
+  if (HasRule(Kind::kSlice))
+    FindOpenSlices(known_ns_[1]);
+  FindOpenTasks(known_ns_[0]);
+  known_ns_[0] = std::exchange(known_ns_[1], known_ns);
 }
 
 }  // namespace pztrace

@@ -40,8 +40,12 @@ class RuleMatcher {
 
   // Reads the next packets of the trace.
   void Read(protozero::ConstBytes packets) { reader_.Read(packets); }
-  // Ends a look.
-  void EndLook();
+  // Ends a look. Everything that programs have traced before |known_ns| has
+  // been read; 0 if that is unknown. Finds what still goes on then, too.
+  void EndLook(uint64_t known_ns = 0);
+  // Returns whether a slice or a task that a rule names had not ended in the
+  // last look.
+  bool has_open() const { return has_open_ || !live_tasks_.empty(); }
 
  private:
   using Kind = RecordingRule::Kind;
@@ -72,6 +76,10 @@ class RuleMatcher {
   void OnStep(const protozero::TaskStep& step);
   void Apply(uint64_t time_ns, Step* step);
   void EndTask(TaskKey task, uint64_t end_ns);
+  // Report what has not ended before |known_ns|, unless that is 0, and is
+  // longer than a rule says.
+  void FindOpenSlices(uint64_t known_ns);
+  void FindOpenTasks(uint64_t known_ns);
   void Report(const RecordingRule& rule,
               uint64_t end_ns,
               const std::string& what) const {
@@ -87,6 +95,12 @@ class RuleMatcher {
   std::multimap<uint64_t, Step> steps_;
   uint64_t last_step_ns_ = 0;
   std::map<TaskKey, LiveTask> live_tasks_;
+  // The values of EndLook() in the last looks. What is read in a look is found
+  // one look later, and steps of tasks two.
+  uint64_t known_ns_[2] = {};
+  bool has_open_ = false;
+  // The numbers of open slices that were reported.
+  std::set<uint64_t> reported_slices_;
   // The tasks that threads run.
   std::unordered_map<uint64_t, TaskKey> running_tasks_;
   protozero::TraceReader reader_;

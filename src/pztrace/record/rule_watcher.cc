@@ -27,6 +27,9 @@ constexpr uint32_t kLookPeriodMs = 250;
 constexpr uint64_t kOverlapNs = 2 * kLookPeriodMs * kNsPerMs;
 // The time after which it is the service's turn.
 constexpr uint64_t kLookTurnMs = 20;
+// The time in which programs have to answer a flush: otherwise it is not known
+// what goes on in them.
+constexpr uint32_t kMaxFlushMs = 1000;
 // The room for what programs write between two looks.
 constexpr size_t kBufferBytes = size_t{16} << 20;
 
@@ -50,6 +53,7 @@ RuleWatcher::~RuleWatcher() {
 
 bool RuleWatcher::Start(protozero::TracingSessionID session) {
   std::string error = "out of memory";
+  session_ = session;
   copy_ = service_->FollowSession(session, kBufferBytes, &error);
   if (copy_ == 0)
     program::PrintError(kProgram, "no rules of --when: %s", error.c_str());
@@ -66,7 +70,7 @@ uint32_t RuleWatcher::Run() {
   if (!protozero::RunsInMemory([&] {
         is_done = ReadSome();
         if (is_done) {
-          matcher_.EndLook();
+          EndLook();
           ActivateIfDue();
         }
       })) {
@@ -88,6 +92,28 @@ bool RuleWatcher::ReadSome() {
     return !has_more;
   });
   return !has_more;
+}
+
+void RuleWatcher::EndLook() {
+  matcher_.EndLook(known_ns_);
+  // The next look reads all that is committed by now.
+  known_ns_ = flushed_ns_;
+  if (!matcher_.has_open() || is_flushing_)
+    return;
+  is_flushing_ = true;
+  const uint64_t now_ns = protozero::TraceTimeNs();
+  const auto on_done = [this, now_ns](bool success) {
+    is_flushing_ = false;
+    if (success)
+      flushed_ns_ = now_ns;
+  };
+  // Quiet programs are left alone by periodic flushes, and answer this one.
+  constexpr protozero::FlushFlags kFlags =
+      protozero::kFlushReasonExplicit | protozero::kFlushInitiatorService
+                                            << protozero::kFlushInitiatorShift;
+  if (service_->Flush(session_, kMaxFlushMs, kFlags, on_done) == 0) {
+    is_flushing_ = false;
+  }
 }
 
 void RuleWatcher::OnMatch(uint64_t end_ns, const std::string& text) {

@@ -49,6 +49,8 @@ class RuleWatcher {
  private:
   // Reads a part of what there is. Returns whether that was all.
   bool ReadSome();
+  // Ends a look, and asks programs to commit what the next one needs to see.
+  void EndLook();
   void OnMatch(uint64_t end_ns, const std::string& text);
   void ActivateIfDue();
   // Prints the match that needs a file, and forgets it.
@@ -60,7 +62,13 @@ class RuleWatcher {
   const uint64_t before_ns_;
   const uint64_t after_ns_;
   RuleMatcher matcher_;
+  protozero::TracingSessionID session_ = 0;
   protozero::TracingSessionID copy_ = 0;
+  // True while programs have not answered, and the times of the last request
+  // that all of them have answered: now, and when the last look ended.
+  bool is_flushing_ = false;
+  uint64_t flushed_ns_ = 0;
+  uint64_t known_ns_ = 0;
   uint64_t next_ms_ = 0;
   // The first match that needs a file; empty for none.
   std::string due_;

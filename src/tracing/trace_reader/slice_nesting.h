@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <algorithm>
 #include <deque>
 #include <unordered_map>
 #include <utility>
@@ -67,6 +68,17 @@ class SliceNesting : public EventSink {
   void OnEvent(const TimedEvent& event) override;
   // Ends the trace at |end_ns|. Call it after the last event.
   void Finish(uint64_t end_ns);
+  // Calls |visit| with each slice that has no end yet, as if it lasted until
+  // |end_ns|, but without its time in slices within it.
+  template <typename Visit>
+  void ForEachOpen(uint64_t end_ns, Visit visit) const {
+    for (uint32_t track = 0; track < innermost_.size(); ++track) {
+      for (uint32_t i = innermost_[track]; i != kNone; i = slices_[i].below) {
+        const OpenSlice& slice = slices_[i];
+        visit(SliceOf(slice, track, std::max(end_ns, slice.begin_ns)));
+      }
+    }
+  }
 
   // Count the slices without an end. A loss ends all slices of the sequence
   // that are open on its track: these are counted in lost_ends(), too.

@@ -88,6 +88,12 @@ void TraceReader::ReleaseEvents() {
   impl_->ReleaseEvents();
 }
 
+void TraceReader::ForEachOpenSlice(
+    uint64_t now_ns,
+    const std::function<void(const Slice&)>& visit) const {
+  impl_->ForEachOpenSlice(now_ns, visit);
+}
+
 void TraceReader::Finish() {
   impl_->Finish();
 }

@@ -45,6 +45,11 @@ class TraceReaderImpl final : private SliceSink {
   bool Read(ConstBytes packets);
   void ReadAhead(ConstBytes packets);
   void ReleaseEvents();
+  void ForEachOpenSlice(uint64_t now_ns,
+                        const std::function<void(const Slice&)>& visit) const {
+    nesting_.ForEachOpen(
+        now_ns, [&](const NestedSlice& slice) { visit(SliceOf(slice)); });
+  }
   void Finish();
   uint64_t end_ns() const;
 

@@ -212,12 +212,12 @@ class RuleMatcherTest : public testing::Test {
         });
   }
   // Reads the packets that were added. Returns what is found in this look.
-  Lines Look() {
+  Lines Look(uint64_t known_ns = 0) {
     lines_.clear();
     matcher_->Read(
         {reinterpret_cast<const uint8_t*>(packets_.data()), packets_.size()});
     packets_.clear();
-    matcher_->EndLook();
+    matcher_->EndLook(known_ns);
     return lines_;
   }
 
@@ -239,6 +239,36 @@ TEST_F(RuleMatcherTest, SlicesThatLastLonger) {
   EXPECT_EQ(Look(), Lines());
   EXPECT_EQ(Look(), (Lines{"9001000 slice re*t > 2ms: request took 9.0 ms"}));
   EXPECT_EQ(Look(), Lines());
+}
+
+TEST_F(RuleMatcherTest, SlicesThatGoOn) {
+  Watch({"slice request > 2ms", "slice other > 1ns"});
+  Begin(1000000, "request");
+  Begin(1500000, "inner");
+  EXPECT_EQ(Look(2000000), Lines());
+  EXPECT_FALSE(matcher_->has_open());
+  // What is known in a look is used in the next one, when the events are there.
+  EXPECT_EQ(Look(4000000), Lines());
+  EXPECT_TRUE(matcher_->has_open());
+  EXPECT_EQ(Look(9000000),
+            (Lines{"4000000 slice request > 2ms: request has not ended after "
+                   "3.0 ms"}));
+  EXPECT_FALSE(matcher_->has_open());
+  // It is reported once, however long it lasts.
+  EXPECT_EQ(Look(9000000), Lines());
+  End(9000000);
+  End(9001000);
+  EXPECT_EQ(Look(), Lines());
+  EXPECT_EQ(Look(), Lines());
+  // Without an answer of all programs, it is not known that a slice goes on.
+  Begin(10000000, "request");
+  for (int i = 0; i < 5; ++i)
+    EXPECT_EQ(Look(), Lines());
+  EXPECT_TRUE(matcher_->has_open());
+  End(15000000);
+  EXPECT_EQ(Look(16000000), Lines());
+  EXPECT_EQ(Look(17000000),
+            (Lines{"15000000 slice request > 2ms: request took 5.0 ms"}));
 }
 
 TEST_F(RuleMatcherTest, EventsOfAThreadThatCommitsLater) {
@@ -317,6 +347,23 @@ TEST_F(RuleMatcherTest, TasksThatLastLonger) {
             std::string::npos);
   EXPECT_NE(lines[1].find(" task worker > 2ms: worker took "),
             std::string::npos);
+}
+
+TEST_F(RuleMatcherTest, TasksThatGoOn) {
+  Watch({"task worker > 1us"});
+  DescribeTasks();
+  BeginTasks(false);
+  RunTask(1000);
+  EXPECT_EQ(Look(1500), Lines());
+  EXPECT_EQ(Look(5000), Lines());
+  EXPECT_EQ(Look(6000), Lines());
+  EXPECT_TRUE(matcher_->has_open());
+  EXPECT_EQ(Look(7000), (Lines{"5000 task worker > 1us: worker has not ended "
+                               "after 4.0 us"}));
+  EXPECT_FALSE(matcher_->has_open());
+  EndRunningTask(9000);
+  for (int i = 0; i < 3; ++i)
+    EXPECT_EQ(Look(9500), Lines());
 }
 
 TEST_F(RuleMatcherTest, ATaskThatRunsWhenStepsAreLostIsNotTakenForTheNextOne) {

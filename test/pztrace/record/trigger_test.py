@@ -290,6 +290,16 @@ class TriggerTest(PztraceTest):
     self.end(process)
     self.assertFalse(first.exists())
 
+  def test_a_rule_sees_what_goes_on(self):
+    process = self.start_tracer('--when', 'slice hang > 10ms',
+                                command=('--', EVENT_TRACER, '--hang'))
+    self.assertRegex(process.stderr.readline(),
+                     r'^slice hang > 10ms: hang has not ended after [\d.]+ m?s\n$')
+    file, _ = self.next_file(process)
+    self.assertEqual(self.numbers(file), ([], 1, 0))
+    # Its end is no further match.
+    self.assertNotIn('hang', self.end(process))
+
   def test_rules_print_no_text_that_files_do_not_have(self):
     process = self.start_tracer('--when', 'category net.i*', '--before', '1s',
                                 '--drop-strings', 'of net')
