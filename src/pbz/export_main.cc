@@ -313,7 +313,7 @@ int RunExport(const ExportOptions& options) {
 program::Command ExportCommand(ExportOptions* options) {
   return {
       "pbz export",
-      "--format csv|ndjson|arrow [options] FILE...\n       pbz export "
+      "--format csv|ndjson|arrow|parquet [options] FILE...\n       pbz export "
       "--delimited|--envelope [options] FILE...",
       R"(Writes the messages of files of protobuf for other programs:
 

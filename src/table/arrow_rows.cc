@@ -5,6 +5,8 @@
 #include <arrow/api.h>
 #include <arrow/io/interfaces.h>
 #include <arrow/ipc/writer.h>
+#include <arrow/util/compression.h>
+#include <parquet/arrow/writer.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -121,16 +123,89 @@ std::shared_ptr<arrow::Buffer> BufferOf(const T& values) {
   return arrow::Buffer::Wrap(values.data(), values.size());
 }
 
-class ArrowRows : public RowWriter {
+// Handles an error, and returns whether there is none. Those of the output are
+// already in the file's error state. The only other one is a lack of memory,
+// which throws or aborts.
+bool Check(const arrow::Status& status) {
+  if (status.ok() || status.IsIOError())
+    return status.ok();
+#if defined(__cpp_exceptions)
+  if (status.IsOutOfMemory())
+    throw std::bad_alloc();
+#endif
+  status.Abort("Arrow");
+}
+
+// Writes record batches in a format.
+class BatchWriter {
  public:
-  ArrowRows(FILE* out, const std::vector<Column>& columns)
-      : output_(out), schema_(ArrowSchema(columns)) {
+  virtual ~BatchWriter() = default;
+  virtual arrow::Status Write(const arrow::RecordBatch& batch) = 0;
+  virtual arrow::Status Close() = 0;
+};
+
+class StreamWriter : public BatchWriter {
+ public:
+  explicit StreamWriter(std::shared_ptr<arrow::ipc::RecordBatchWriter> writer)
+      : writer_(std::move(writer)) {}
+  arrow::Status Write(const arrow::RecordBatch& batch) override {
+    return writer_->WriteRecordBatch(batch);
+  }
+  arrow::Status Close() override { return writer_->Close(); }
+
+ private:
+  const std::shared_ptr<arrow::ipc::RecordBatchWriter> writer_;
+};
+
+class ParquetWriter : public BatchWriter {
+ public:
+  explicit ParquetWriter(std::unique_ptr<parquet::arrow::FileWriter> writer)
+      : writer_(std::move(writer)) {}
+  arrow::Status Write(const arrow::RecordBatch& batch) override {
+    return writer_->WriteRecordBatch(batch);
+  }
+  arrow::Status Close() override { return writer_->Close(); }
+
+ private:
+  const std::unique_ptr<parquet::arrow::FileWriter> writer_;
+};
+
+// Returns null if the beginning cannot be written.
+std::unique_ptr<BatchWriter> CreateWriter(
+    ArrowFormat format,
+    const std::shared_ptr<arrow::Schema>& schema,
+    arrow::io::OutputStream* output) {
+  if (format == ArrowFormat::kStream) {
     arrow::ipc::IpcWriteOptions options;
     options.use_threads = false;
-    auto writer = arrow::ipc::MakeStreamWriter(&output_, schema_, options);
-    Check(writer.status());
-    if (writer.ok())
-      writer_ = *std::move(writer);
+    auto writer = arrow::ipc::MakeStreamWriter(output, schema, options);
+    return Check(writer.status())
+               ? std::make_unique<StreamWriter>(*std::move(writer))
+               : nullptr;
+  }
+  // Texts have a dictionary of their own in each row group, by default. A row
+  // group is in memory until it is written.
+  parquet::WriterProperties::Builder properties;
+  properties.max_row_group_length(kMaxRows);
+  if (arrow::util::Codec::IsAvailable(arrow::Compression::SNAPPY))
+    properties.compression(parquet::Compression::SNAPPY);
+  auto writer = parquet::arrow::FileWriter::Open(
+      *schema, arrow::default_memory_pool(),
+      // The writer shares what this object owns for longer.
+      std::shared_ptr<arrow::io::OutputStream>(
+          std::shared_ptr<arrow::io::OutputStream>(), output),
+      properties.build());
+  return Check(writer.status())
+             ? std::make_unique<ParquetWriter>(*std::move(writer))
+             : nullptr;
+}
+
+class ArrowRows : public RowWriter {
+ public:
+  ArrowRows(FILE* out, ArrowFormat format, const std::vector<Column>& columns)
+      : output_(out),
+        schema_(ArrowSchema(columns)),
+        writer_(CreateWriter(format, schema_, &output_)) {
     for (const Column& column : columns)
       columns_.emplace_back(HasText(column.type));
   }
@@ -223,9 +298,10 @@ class ArrowRows : public RowWriter {
     for (size_t i = 0; i < columns_.size(); ++i)
       arrays.push_back(
           ArrayOf(schema_->field(static_cast<int>(i))->type(), &columns_[i]));
-    if (writer_) {
-      Check(writer_->WriteRecordBatch(
-          *arrow::RecordBatch::Make(schema_, rows_, std::move(arrays))));
+    // After an error, the rest of the file would be of no use.
+    if (writer_ && !Check(writer_->Write(*arrow::RecordBatch::Make(
+                       schema_, rows_, std::move(arrays))))) {
+      writer_.reset();
     }
     for (Cells& cells : columns_) {
       cells.numbers.clear();
@@ -274,21 +350,9 @@ class ArrowRows : public RowWriter {
                                   cells->num_nulls);
   }
 
-  // Handles an error. Those of the output are already in the file's error
-  // state. The only other one is a lack of memory, which throws or aborts.
-  void Check(const arrow::Status& status) {
-    if (status.ok() || status.IsIOError())
-      return;
-#if defined(__cpp_exceptions)
-    if (status.IsOutOfMemory())
-      throw std::bad_alloc();
-#endif
-    status.Abort("Arrow");
-  }
-
   FileOutput output_;
   const std::shared_ptr<arrow::Schema> schema_;
-  std::shared_ptr<arrow::ipc::RecordBatchWriter> writer_;
+  std::unique_ptr<BatchWriter> writer_;
   std::vector<Cells> columns_;
   size_t next_column_ = 0;
   int64_t rows_ = 0;
@@ -302,8 +366,9 @@ bool HasArrow() {
 }
 
 std::unique_ptr<RowWriter> CreateArrowRows(FILE* out,
+                                           ArrowFormat format,
                                            const std::vector<Column>& columns) {
-  return std::make_unique<ArrowRows>(out, columns);
+  return std::make_unique<ArrowRows>(out, format, columns);
 }
 
 }  // namespace table

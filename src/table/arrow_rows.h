@@ -20,9 +20,13 @@ inline constexpr char kNoArrow[] =
     "this program was built without Arrow; docs/building.md says how to build "
     "it with Arrow";
 
-// Returns a writer of a stream of Arrow. Its record batches have about a
-// megabyte. REQUIRES: HasArrow().
+// The formats that Arrow's library writes: a stream of record batches of about
+// a megabyte, and a Parquet file, whose row groups have up to 65,536 rows.
+enum class ArrowFormat { kStream, kParquet };
+
+// Returns a writer of rows. REQUIRES: HasArrow().
 std::unique_ptr<RowWriter> CreateArrowRows(FILE* out,
+                                           ArrowFormat format,
                                            const std::vector<Column>& columns);
 
 }  // namespace table

@@ -8,7 +8,9 @@ bool HasArrow() {
   return false;
 }
 
-std::unique_ptr<RowWriter> CreateArrowRows(FILE*, const std::vector<Column>&) {
+std::unique_ptr<RowWriter> CreateArrowRows(FILE*,
+                                           ArrowFormat,
+                                           const std::vector<Column>&) {
   return nullptr;
 }
 

@@ -12,17 +12,37 @@ std::optional<TableFormat> FormatOf(std::string_view name, std::string* why) {
     return TableFormat::kCsv;
   if (name == "ndjson")
     return TableFormat::kNdjson;
-  if (name == "arrow" && HasArrow())
-    return TableFormat::kArrow;
-  *why = name == "arrow" ? kNoArrow : "--format is csv, ndjson or arrow";
+  const bool needs_arrow = name == "arrow" || name == "parquet";
+  if (needs_arrow && HasArrow())
+    return name == "arrow" ? TableFormat::kArrow : TableFormat::kParquet;
+  *why = needs_arrow ? kNoArrow : "--format is csv, ndjson, arrow or parquet";
   return std::nullopt;
+}
+
+const char* ExtensionOf(TableFormat format) {
+  switch (format) {
+    case TableFormat::kCsv:
+      return ".csv";
+    case TableFormat::kNdjson:
+      return ".ndjson";
+    case TableFormat::kArrow:
+      return ".arrow";
+    case TableFormat::kParquet:
+      break;
+  }
+  return ".parquet";
 }
 
 std::unique_ptr<RowWriter> CreateRows(FILE* out,
                                       const TableOptions& options,
                                       const std::vector<Column>& columns) {
-  if (options.format == TableFormat::kArrow)
-    return CreateArrowRows(out, columns);
+  if (HasTypes(options.format)) {
+    return CreateArrowRows(out,
+                           options.format == TableFormat::kParquet
+                               ? ArrowFormat::kParquet
+                               : ArrowFormat::kStream,
+                           columns);
+  }
   return CreateTextRows(
       out, {options.format == TableFormat::kNdjson, options.escapes_formulas},
       columns);

@@ -24,13 +24,23 @@ enum class TableFormat {
   kCsv,
   kNdjson,  // One JSON object a line.
   kArrow,   // The stream of Arrow's inter-process communication.
+  kParquet,
 };
+
+// Returns whether a column has one type in this format. In text, each cell may
+// have a type of its own.
+inline bool HasTypes(TableFormat format) {
+  return format == TableFormat::kArrow || format == TableFormat::kParquet;
+}
+
+// Returns the end of the names of files in this format, as in ".csv".
+const char* ExtensionOf(TableFormat format);
 
 // The option of programs that write tables.
 inline constexpr std::string_view kFormatOption = "--format NAME";
 inline constexpr std::string_view kFormatHelp =
-    "csv, with a line of headings, ndjson: a JSON object a line, or arrow: a "
-    "stream of Arrow, ClickHouse's ArrowStream";
+    "csv, with a line of headings, ndjson: a JSON object a line, arrow: a "
+    "stream of Arrow, ClickHouse's ArrowStream, or parquet";
 
 // Returns the format of that name. If there is none, or the program was built
 // without it, returns null and sets |why|.

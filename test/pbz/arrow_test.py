@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 # Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
-"""The streams of Arrow that pbz and pztrace write have the rows of their NDJSON: read
-by pyarrow, over random schemas and messages. Runs in the build directory. Builds the
-programs with Arrow in a folder beside it, a copy of it; is skipped where tools/install-build-deps
---arrow has not been run."""
+"""The streams of Arrow and the Parquet files that pbz and pztrace write have the rows of
+their NDJSON: read by pyarrow, over random schemas and messages. Runs in the build
+directory. Builds the programs with Arrow in a folder beside it, a copy of it; is skipped
+where tools/install-build-deps --arrow has not been run."""
 
 import base64
 import json
@@ -47,11 +47,27 @@ with pyarrow.ipc.open_stream(sys.stdin.buffer) as reader:
 json.dump([[(field.name, str(field.type)) for field in reader.schema], batches, rows],
           sys.stdout, default=lambda value: base64.b64encode(value).decode())
 '''
+# Prints the same of a Parquet file: the sizes are those of row groups, and of each,
+# whether its texts have dictionaries.
+PARQUET_READER = '''
+import base64, io, json, sys
+import pyarrow.parquet
+file = pyarrow.parquet.ParquetFile(io.BytesIO(sys.stdin.buffer.read()))
+groups = [file.metadata.row_group(i) for i in range(file.num_row_groups)]
+groups = [(group.num_rows, all(group.column(i).has_dictionary_page
+                               for i in range(group.num_columns)
+                               if group.column(i).physical_type == "BYTE_ARRAY"))
+          for group in groups]
+json.dump([[(field.name, str(field.type)) for field in file.schema_arrow], groups,
+           file.read().to_pylist()],
+          sys.stdout, default=lambda value: base64.b64encode(value).decode())
+'''
+READERS = {'arrow': READER, 'parquet': PARQUET_READER}
 NOT_FINITE = {'NaN': 'nan', 'Infinity': 'inf', '-Infinity': '-inf'}
 
 
-def read(stream):
-  process = subprocess.run([PYTHON, '-c', READER], input=stream,
+def read(stream, table_format='arrow'):
+  process = subprocess.run([PYTHON, '-c', READERS[table_format]], input=stream,
                            stdout=subprocess.PIPE, check=True)
   return json.loads(process.stdout)
 
@@ -99,7 +115,8 @@ class ArrowTest(unittest.TestCase):
                                stderr=subprocess.PIPE, check=False)
       self.assertEqual(process.returncode, code, process.stderr)
       outputs.append(process.stdout)
-    columns, _, rows = read(outputs[0])
+    columns, _, rows = read(outputs[0],
+                            'parquet' if 'parquet' in arrow_command else 'arrow')
     objects = export_test.objects(outputs[1])
     for row, of_json in zip(rows, objects, strict=True):
       self.assertEqual(list(row), list(of_json))
@@ -110,8 +127,12 @@ class ArrowTest(unittest.TestCase):
     return dict(columns), rows
 
   def check_pbz(self, *arguments, code=0):
-    return self.check([PBZ, 'export', '--format', 'arrow', *arguments],
-                      [PBZ, 'export', '--format', 'ndjson', *arguments], code)
+    ndjson = [PBZ, 'export', '--format', 'ndjson', *arguments]
+    _, rows = self.check([PBZ, 'export', '--format', 'parquet', *arguments], ndjson, code)
+    types, rows_of_arrow = self.check([PBZ, 'export', '--format', 'arrow', *arguments],
+                                      ndjson, code)
+    self.assertEqual(str(rows), str(rows_of_arrow))
+    return types, rows
 
   def test_rows_of_random_schemas(self):
     rng = random.Random(SEED)
@@ -180,12 +201,26 @@ class ArrowTest(unittest.TestCase):
   def test_output_that_cannot_be_written(self):
     schema = self.schema_of_rows()
     self.file.write_bytes(delimited(1, integer(1, 1)) * 100000)
-    with open('/dev/full', 'wb') as full:
-      process = subprocess.run(
-          [PBZ, 'export', '--format', 'arrow', '--schema', schema.path, '--rows', 'row',
-           self.file], stdout=full, stderr=subprocess.PIPE, check=False)
-    self.assertEqual(process.returncode, 1)
-    self.assertIn(b'No space left', process.stderr)
+    for table_format in READERS:
+      with open('/dev/full', 'wb') as full:
+        process = subprocess.run(
+            [PBZ, 'export', '--format', table_format, '--schema', schema.path, '--rows',
+             'row', self.file], stdout=full, stderr=subprocess.PIPE, check=False)
+      self.assertEqual(process.returncode, 1)
+      self.assertIn(b'No space left', process.stderr)
+
+  def test_row_groups_of_parquet(self):
+    schema = self.schema_of_rows()
+    self.file.write_bytes(delimited(1, integer(1, 1) + delimited(2, b'text')) * 200000)
+    process = subprocess.run(
+        [PBZ, 'export', '--format', 'parquet', '--schema', schema.path, '--rows', 'row',
+         '--columns', 'id,text', self.file], stdout=subprocess.PIPE, check=True)
+    columns, groups, rows = read(process.stdout, 'parquet')
+    self.assertEqual(dict(columns)['id'], 'int64')
+    self.assertEqual([number for number, _ in groups], [65536] * 3 + [200000 - 3 * 65536])
+    self.assertTrue(all(has_dictionaries for _, has_dictionaries in groups))
+    self.assertEqual(len(rows), 200000)
+    self.assertLess(len(process.stdout), MB)
 
   def test_tables_of_a_trace(self):
     clocks = b''.join(delimited(1, integer(1, clock) + integer(2, time))
@@ -199,14 +234,24 @@ class ArrowTest(unittest.TestCase):
     self.file.write_bytes(trace)
     for table in '--slices', '--instants', '--counters', '--losses':
       command = [PZTRACE, 'export', table, '--host', 'h', self.file]
-      types, rows = self.check([*command, '--format', 'arrow'],
-                               [*command, '--format', 'ndjson'])
-      self.assertTrue(rows, table)
-      self.assertEqual(types['pid'], 'int64')
+      for table_format in READERS:
+        types, rows = self.check([*command, '--format', table_format],
+                                 [*command, '--format', 'ndjson'])
+        self.assertTrue(rows, table)
+        self.assertEqual(types['pid'], 'int64')
+    # All tables at once, also those without rows.
+    tables = self.folder / 'tables'
+    subprocess.run([PZTRACE, 'export', '--format', 'parquet', '-o', tables, self.file],
+                   check=True)
+    sizes = {path.name: len(read(path.read_bytes(), 'parquet')[2])
+             for path in tables.iterdir()}
+    self.assertEqual(sizes, {'slices.parquet': 1, 'instants.parquet': 1,
+                             'counters.parquet': 1, 'losses.parquet': 1,
+                             'tasks.parquet': 0})
 
 
 def main():
-  if not PYTHON.exists():
+  if not PYTHON.exists() or not (SDK / 'lib' / 'libparquet.so').exists():
     print('skipped: tools/install-build-deps --arrow installs what is needed')
     print('0 passed, 0 failed, 1 skipped')
     return 0

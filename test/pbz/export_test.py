@@ -523,9 +523,10 @@ class ExportTest(unittest.TestCase):
     for arguments, error in (
         ((), 'one of --format'),
         (('--format', 'csv', '--delimited'), 'one of --format'),
-        (('--format', 'xml', *with_schema), 'csv, ndjson or arrow'),
+        (('--format', 'xml', *with_schema), 'csv, ndjson, arrow or parquet'),
         (('--format', 'csv'), 'need --schema'),
         (('--format', 'arrow', *with_schema), 'built without Arrow'),
+        (('--format', 'parquet', *with_schema), 'built without Arrow'),
         (('--delimited',), '--delimited needs --rows'),
         (('--delimited', '--rows', '1', '--columns', 'id'), 'are for tables'),
         (('--delimited', '--rows', 'row'), 'names need --schema'),

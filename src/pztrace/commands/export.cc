@@ -103,11 +103,8 @@ class Outputs {
 
  private:
   std::string PathOf(size_t table) const {
-    const char* const extension = options_.format == TableFormat::kCsv ? ".csv"
-                                  : options_.format == TableFormat::kArrow
-                                      ? ".arrow"
-                                      : ".ndjson";
-    return folder_ + "/" + std::string(TableAt(table).name) + extension;
+    return folder_ + "/" + std::string(TableAt(table).name) +
+           table::ExtensionOf(options_.format);
   }
 
   const std::string folder_;

@@ -177,8 +177,7 @@ void WriteCell(CellType type,
 void WriteTable(std::vector<FoundColumn> columns,
                 table::TableFormat format,
                 FoundRows* rows) {
-  // In text, each cell can have a type of its own.
-  const bool has_types = format == table::TableFormat::kArrow;
+  const bool has_types = table::HasTypes(format);
   if (has_types)
     FindTypes(rows, &columns);
   if (rows->has_failed())

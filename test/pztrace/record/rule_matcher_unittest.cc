@@ -247,7 +247,7 @@ TEST_F(RuleMatcherTest, SlicesThatGoOn) {
   Begin(1500000, "inner");
   EXPECT_EQ(Look(2000000), Lines());
   EXPECT_FALSE(matcher_->has_open());
-  // What is known in a look is used in the next one, when the events are there.
+  // The next look uses what is known in this one: then the events are there.
   EXPECT_EQ(Look(4000000), Lines());
   EXPECT_TRUE(matcher_->has_open());
   EXPECT_EQ(Look(9000000),
