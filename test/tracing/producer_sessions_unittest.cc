@@ -269,8 +269,9 @@ TEST_F(ProducerSessionsTest, RecordersThatComeAndGoLeaveNothing) {
     const TracingSessionID of_host = host.Start();
     ASSERT_TRUE(Syncs());
     Write(i, 1);
-    if (i % 2 == 0)
+    if (i % 2 == 0) {
       EXPECT_EQ(Received(host.StopAndRead(of_host)), (Streams{{i, 1}}));
+    }
   }
   EXPECT_TRUE(WaitFor([&] { return CountOpenDescriptors() == before; }));
   EXPECT_EQ(Received(always.StopAndRead(session)).size(), 200u);
