@@ -135,7 +135,9 @@ class Producer::Impl : public internal::ProducerShared {
   }
   // Does Sync(), for |only_place| if that is not null. Takes the lock, and
   // gives it back while it waits.
-  bool Sync(Lock* lock, uint32_t timeout_ms, ServicePlace* only_place);
+  bool Sync(Lock* lock,
+            SteadyClock::time_point deadline,
+            ServicePlace* only_place);
   // Waits, if a recorder has started this program, until it records what has
   // been registered. The recorder's service may be stopped, or gone.
   void WaitForRecorder(Lock* lock);
@@ -277,7 +279,9 @@ bool Producer::Sync(uint32_t timeout_ms) {
   if (impl_ == nullptr)
     return false;
   Lock lock(ClientLock());
-  return impl_->Sync(&lock, timeout_ms, /*only_place=*/nullptr);
+  return impl_->Sync(&lock,
+                     SteadyClock::now() + std::chrono::milliseconds(timeout_ms),
+                     /*only_place=*/nullptr);
 }
 
 void Producer::Impl::WaitForLook(Lock* lock,
@@ -298,10 +302,8 @@ void Producer::Impl::WaitForLook(Lock* lock,
 }
 
 bool Producer::Impl::Sync(Lock* lock,
-                          uint32_t timeout_ms,
+                          SteadyClock::time_point deadline,
                           ServicePlace* only_place) {
-  const auto deadline =
-      SteadyClock::now() + std::chrono::milliseconds(timeout_ms);
   WaitForLook(lock, deadline, only_place);
   Request requests[internal::ProducerLoop::kMaxServices];
   size_t num = 0;
@@ -330,6 +332,15 @@ bool Producer::Impl::Sync(Lock* lock,
     return !is_introducing &&
            std::all_of(requests, requests + num, is_answered);
   });
+  // The next recorder of that name may be there already.
+  const bool has_lost =
+      std::any_of(requests, requests + num, [&](const Request& request) {
+        return FindPlace(*request.connection) == nullptr;
+      });
+  if (has_lost && only_place == nullptr && options.socket.empty() &&
+      state() == State::kConnected && SteadyClock::now() < deadline) {
+    return Sync(lock, deadline, only_place);
+  }
   bool ok = num != 0;
   ForEachPlace(only_place, [&](ServicePlace* place) {
     if (!place->is_introducing)
@@ -378,7 +389,7 @@ void Producer::Impl::WaitForRecorder(Lock* lock) {
     return;
   const auto begin = SteadyClock::now();
   const uint32_t before = std::exchange(max_wait_ms_, 0);
-  if (!Sync(lock, before, &main_place))
+  if (!Sync(lock, begin + std::chrono::milliseconds(before), &main_place))
     return;
   const auto waited = std::chrono::duration_cast<std::chrono::milliseconds>(
       SteadyClock::now() - begin);
