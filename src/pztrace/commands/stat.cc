@@ -93,7 +93,7 @@ int StatMain(int argc, char** argv) {
       "pztrace stat",
       "[options]",
       "Prints how each running `pztrace record` is doing: packets, bytes, "
-      "chunks, patches\nand losses of each producer and writer.\n",
+      "chunks,\npatches and losses of each producer and writer.\n",
       {{"--session NAME", "the recording of this name only", &choice.sessions},
        {"--pid PID", "the recording of this process only", &choice.pid},
        {"--interval TIME",

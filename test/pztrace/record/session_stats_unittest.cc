@@ -36,6 +36,12 @@ class SessionStatsTest : public testing::Test {
     struct stat status;
     return lstat(path.c_str(), &status) == 0;
   }
+  std::vector<pid_t> Pids() const {
+    std::vector<pid_t> pids;
+    for (const Recorder& recorder : FindRecorders(folder_))
+      pids.push_back(recorder.pid);
+    return pids;
+  }
   // Leaves a socket as a process that was killed does.
   void LeaveSocket(const std::string& path) {
     EXPECT_TRUE(protozero::ListenOnUnixSocket(path, &error_).is_valid());
@@ -79,7 +85,7 @@ TEST_F(SessionStatsTest, OnlyClientsThatWaitAreAnswered) {
     usleep(1000);
   // These want to know only if it lives.
   for (int i = 0; i < 10; ++i)
-    EXPECT_EQ(FindRecorders(folder_), std::vector<pid_t>{1});
+    EXPECT_EQ(Pids(), std::vector<pid_t>{1});
   is_busy = false;
   EXPECT_EQ(FetchStats(socket, &bytes_, &error_), AskResult::kWhole);
   EXPECT_EQ(num_answers, 2);
@@ -98,7 +104,7 @@ TEST_F(SessionStatsTest, RecorderThatDoesNotAnswerIsNotDead) {
   EXPECT_EQ(Ask(StatsSocket(folder_, 7), 1, nothing, &error_),
             AskResult::kLate);
   EXPECT_EQ(error_, "the recorder does not answer");
-  EXPECT_EQ(FindRecorders(folder_), std::vector<pid_t>{7});
+  EXPECT_EQ(Pids(), std::vector<pid_t>{7});
   EXPECT_TRUE(Exists(StatsSocket(folder_, 7)));
   EXPECT_TRUE(Exists(SnapshotSocket(folder_, 7)));
 }
@@ -112,7 +118,7 @@ TEST_F(SessionStatsTest, SocketsOfTheDeadAreRemovedOneByOne) {
   // A recorder of that number begins: it has only this one yet.
   const protozero::ScopedFd producers =
       protozero::ListenOnUnixSocket(ProducerSocket(folder_, 8), &error_);
-  EXPECT_EQ(FindRecorders(folder_), std::vector<pid_t>{});
+  EXPECT_EQ(Pids(), std::vector<pid_t>{});
   EXPECT_FALSE(Exists(StatsSocket(folder_, 7)));
   EXPECT_FALSE(Exists(SnapshotSocket(folder_, 7)));
   EXPECT_FALSE(Exists(ProducerSocket(folder_, 7)));
@@ -120,20 +126,45 @@ TEST_F(SessionStatsTest, SocketsOfTheDeadAreRemovedOneByOne) {
   EXPECT_TRUE(Exists(ProducerSocket(folder_, 8)));
 }
 
+TEST_F(SessionStatsTest, SocketsOfNamesAreRemovedOnlyFromTheDead) {
+  const std::string dead = SessionAddress(folder_, "dead", false);
+  const std::string dead_command = SessionAddress(folder_, "dead", true);
+  const std::string live = SessionAddress(folder_, "live", false);
+  LeaveSocket(dead);
+  LeaveSocket(dead_command);
+  // A recorder that has told no process yet that it is there.
+  const protozero::ScopedFd listening =
+      protozero::ListenOnUnixSocket(live, &error_);
+  ASSERT_TRUE(listening.is_valid()) << error_;
+  EXPECT_FALSE(IsOnlySession(folder_, "live", /*has_command=*/true));
+  EXPECT_EQ(Pids(), std::vector<pid_t>{});
+  EXPECT_FALSE(Exists(dead));
+  EXPECT_FALSE(Exists(dead_command));
+  EXPECT_TRUE(Exists(live));
+  LeaveSocket(dead_command);
+  EXPECT_TRUE(IsOnlySession(folder_, "dead", /*has_command=*/false));
+  EXPECT_FALSE(Exists(dead_command));
+}
+
 TEST_F(SessionStatsTest, AddressIsPublishedInPlaceOfWhatTheDeadHaveLeft) {
   const std::string path = ProducerSocket(folder_, getpid());
   LeaveSocket(path);
-  EXPECT_EQ(PublishAddress(folder_, "@one"), path);
-  EXPECT_EQ(AddressOf(folder_, getpid()), "@one");
-  EXPECT_EQ(PublishAddress(folder_, "@two"), path);
-  EXPECT_EQ(AddressOf(folder_, getpid()), "@two");
-  unlink(path.c_str());
+  for (const char* const address : {"@one", "@two"}) {
+    PublishedAddress published;
+    published.Publish(folder_, address);
+    EXPECT_EQ(AddressOf(folder_, getpid()), address);
+  }
+  EXPECT_FALSE(Exists(path));
   // In another container, a process of the same number listens.
   const protozero::ScopedFd other =
       protozero::ListenOnUnixSocket(path, &error_);
   ASSERT_TRUE(other.is_valid()) << error_;
-  EXPECT_EQ(PublishAddress(folder_, "@three"), "");
-  EXPECT_EQ(AddressOf(folder_, getpid()), path);
+  {
+    PublishedAddress published;
+    published.Publish(folder_, "@three");
+    EXPECT_EQ(AddressOf(folder_, getpid()), path);
+  }
+  EXPECT_TRUE(Exists(path));
 }
 
 }  // namespace
