@@ -39,6 +39,12 @@ struct EventFlow {
   uint64_t id;
   // True if the flow ends here. A later one of that number is another flow.
   bool ends_here;
+  // The arrows of the flow at this event. With kIn, later arrows begin where
+  // the one to this event does. With kOut, no arrow comes here, and a flow of
+  // that number goes on without this event. Events of the JSON format have
+  // these.
+  enum class Arrows : uint8_t { kInAndOut, kIn, kOut };
+  Arrows arrows = Arrows::kInAndOut;
 };
 
 // The arguments and flows of an event.

@@ -183,6 +183,7 @@ struct FlowEvent {
   uint64_t flow;
   uint64_t time_ns;
   int64_t slice;
+  EventFlow::Arrows arrows;
   bool is_last;
 };
 
@@ -304,11 +305,11 @@ class TraceDatabase {
     if (!reads_flows_)
       return;
     // Each flow once. If it is there several times, it may end in one of them.
-    std::map<uint64_t, bool> flows;
+    std::map<uint64_t, EventFlow> flows;
     for (const EventFlow& flow : details.flows)
-      flows[flow.id] |= flow.ends_here;
-    for (const auto& [flow, ends_here] : flows)
-      flows_.push_back({flow, time_ns, id, ends_here});
+      flows.emplace(flow.id, flow).first->second.ends_here |= flow.ends_here;
+    for (const auto& [flow_id, flow] : flows)
+      flows_.push_back({flow_id, time_ns, id, flow.arrows, flow.ends_here});
   }
 
   // Numbers the tracks of all events, so that queries for different tables have
@@ -332,13 +333,22 @@ class TraceDatabase {
                        std::tie(b.flow, b.time_ns, b.slice);
               });
     int64_t id = 0;
-    for (size_t i = 1; i < flows_.size(); ++i) {
-      const FlowEvent& before = flows_[i - 1];
-      if (before.flow != flows_[i].flow || before.is_last)
-        continue;
-      WriteRow(kFlowTable,
-               FlowRow{{id++}, before.slice, flows_[i].slice, before.flow},
-               rows.get());
+    // The event at which the next arrow of the flow begins.
+    const FlowEvent* from = nullptr;
+    for (const FlowEvent& event : flows_) {
+      if (from != nullptr && from->flow != event.flow)
+        from = nullptr;
+      using Arrows = EventFlow::Arrows;
+      if (from != nullptr && event.arrows != Arrows::kOut) {
+        WriteRow(kFlowTable,
+                 FlowRow{{id++}, from->slice, event.slice, event.flow},
+                 rows.get());
+      }
+      if (event.is_last)
+        from = nullptr;
+      else if (event.arrows == Arrows::kInAndOut ||
+               (event.arrows == Arrows::kOut && from == nullptr))
+        from = &event;
     }
   }
 

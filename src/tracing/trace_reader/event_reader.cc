@@ -47,6 +47,12 @@ void AppendFlows(const Ids& ids,
     flows->push_back({id, ends_here});
 }
 
+// Adds as unsigned numbers, whose sum is defined for any bytes of a trace.
+int64_t WrappingSum(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) +
+                              static_cast<uint64_t>(b));
+}
+
 // Returns the text for the user about a field that the reader does not read.
 // Returns null if the reader reads it, or if it is a time of the thread.
 const char* NameOfUnreadField(uint32_t field_id) {
@@ -101,6 +107,7 @@ struct EventReader::Fields {
   bool has_time = false;
   bool has_legacy_event = false;
   bool has_extra_counters = false;
+  bool has_thread_counters = false;
   bool has_flows = false;
   bool has_args = false;
   bool has_other_args = false;
@@ -159,6 +166,12 @@ EventReader::Fields EventReader::ReadFields(ConstBytes event) {
         fields.time_us = field.as_int64();
         fields.has_time = true;
         break;
+      case TrackEvent::kThreadTimeDeltaUsFieldNumber:
+      case TrackEvent::kThreadTimeAbsoluteUsFieldNumber:
+      case TrackEvent::kThreadInstructionCountDeltaFieldNumber:
+      case TrackEvent::kThreadInstructionCountAbsoluteFieldNumber:
+        fields.has_thread_counters = true;
+        break;
       case TrackEvent::kLegacyEventFieldNumber:
         fields.legacy_event = field.as_bytes();
         fields.has_legacy_event = true;
@@ -208,6 +221,24 @@ TextId EventReader::TextOf(const Fields& fields,
   return parts_.texts.TextOf(category, name);
 }
 
+TrackIndex EventReader::TrackOf(const Fields& fields, SequenceState* sequence) {
+  // The track 0 stands for none.
+  if (fields.has_track && fields.track_uuid != 0)
+    return parts_.tracks.IndexOf(fields.track_uuid);
+  if (fields.has_legacy_event &&
+      (fields.has_track ||
+       sequence->default_track == SequenceState::kNoTrack)) {
+    const auto thread =
+        OtherThreadOf(fields.legacy_event, *sequence, &parts_.tracks);
+    if (thread)
+      return *thread;
+  }
+  if (!fields.has_track)
+    return sequence->OwnTrack(&parts_.tracks);
+  return fields.type == 0 && sequence->has_thread() ? sequence->thread_track
+                                                    : parts_.tracks.IndexOf(0);
+}
+
 // Returns the time in older traces: microseconds of the monotonic clock.
 uint64_t EventReader::LegacyTime(const Fields& fields,
                                  SequenceState* sequence) {
@@ -242,8 +273,7 @@ uint64_t EventReader::Read(ConstBytes bytes,
   event.bytes = bytes;
   event.sequence = sequence;
   event.time_ns = time_ns;
-  event.track = fields.has_track ? parts_.tracks.IndexOf(fields.track_uuid)
-                                 : sequence->OwnTrack(&parts_.tracks);
+  event.track = TrackOf(fields, sequence);
   event.has_text =
       fields.num_categories != 0 || fields.has_name || fields.name_iid != 0;
   event.has_flows = fields.has_flows;
@@ -253,8 +283,14 @@ uint64_t EventReader::Read(ConstBytes bytes,
     sequence->last_own_ns = std::max(sequence->last_own_ns, time_ns);
   if (event.has_text || fields.type != TrackEvent::TYPE_SLICE_END)
     event.text = TextOf(fields, bytes, sequence);
+  if (fields.has_thread_counters)
+    AddThreadCounters(event);
   if (fields.has_extra_counters && parts_.callbacks.on_counter)
     AddExtraCounters(event);
+  if (fields.has_legacy_event && fields.type != TrackEvent::TYPE_COUNTER &&
+      ReadLegacyEvent(fields.legacy_event, parts_, this, &event)) {
+    return time_ns;
+  }
   switch (fields.type) {
     case TrackEvent::TYPE_SLICE_BEGIN:
       AddBegin(event);
@@ -272,10 +308,7 @@ uint64_t EventReader::Read(ConstBytes bytes,
       AddState(event);
       break;
     default:
-      if (fields.has_legacy_event)
-        ReadLegacyEvent(fields.legacy_event, event, parts_, this);
-      else
-        AddUnread("events of an unknown type");
+      AddUnread("events of an unknown type");
       break;
   }
   return time_ns;
@@ -375,6 +408,36 @@ void EventReader::AddCounter(const ReadEvent& event, double value) {
                                value * parts_.tracks.multiplier(event.track)});
 }
 
+void EventReader::AddThreadCounters(const ReadEvent& event) {
+  const auto thread = parts_.tracks.ThreadTrackOf(event.track);
+  if (!thread)
+    return;
+  const TrackEvent::Decoder decoder(event.bytes);
+  const auto add = [&](std::string_view name, int64_t value, double unit) {
+    // The name is the counter's key.
+    ReadEvent counter = event;
+    counter.track = parts_.tracks.IndexOfMade(
+        name.size(), parts_.texts.Intern(name), parts_.tracks.uuid(*thread));
+    parts_.tracks.SetCounter(counter.track);
+    AddCounter(counter, static_cast<double>(value) * unit);
+  };
+  SequenceState& sequence = *event.sequence;
+  if (decoder.has_thread_time_delta_us()) {
+    sequence.thread_time_us =
+        WrappingSum(sequence.thread_time_us, decoder.thread_time_delta_us());
+    add(kThreadTime, sequence.thread_time_us, 1000);
+  } else if (decoder.has_thread_time_absolute_us()) {
+    add(kThreadTime, decoder.thread_time_absolute_us(), 1000);
+  }
+  if (decoder.has_thread_instruction_count_delta()) {
+    sequence.thread_instructions = WrappingSum(
+        sequence.thread_instructions, decoder.thread_instruction_count_delta());
+    add(kThreadInstructions, sequence.thread_instructions, 1);
+  } else if (decoder.has_thread_instruction_count_absolute()) {
+    add(kThreadInstructions, decoder.thread_instruction_count_absolute(), 1);
+  }
+}
+
 void EventReader::AddExtraCounters(const ReadEvent& event) {
   const TrackEvent::Decoder decoder(event.bytes);
   ReadEvent counter = event;
@@ -415,7 +478,7 @@ void EventReader::FormatDetails(const ReadEvent& event, EventDetails* details) {
     AppendFlows(decoder.terminating_flow_ids_old(), true, &details->flows);
   }
   if (event.flow)
-    details->flows.push_back({*event.flow, event.ends_flow});
+    details->flows.push_back(*event.flow);
 }
 
 DetailsId EventReader::KeepDetails(const ReadEvent& event) {

@@ -72,6 +72,9 @@ class EventReader final : private ReadEventSink {
                 ConstBytes event,
                 SequenceState* sequence);
   uint64_t LegacyTime(const Fields& fields, SequenceState* sequence);
+  TrackIndex TrackOf(const Fields& fields, SequenceState* sequence);
+  // Adds values of the counters that each thread has, of older traces.
+  void AddThreadCounters(const ReadEvent& event);
   void AddExtraCounters(const ReadEvent& event);
   void FormatDetails(const ReadEvent& event, EventDetails* details);
   DetailsId KeepDetails(const ReadEvent& event);

@@ -37,18 +37,19 @@ uint64_t KeyOf(MadeTrack kind, std::string_view text, uint64_t id = 0) {
 class LegacyReader {
  public:
   LegacyReader(ConstBytes bytes,
-               const ReadEvent& event,
                const EventParts& parts,
-               ReadEventSink* sink)
+               ReadEventSink* sink,
+               ReadEvent* event)
       : legacy_(bytes),
-        fields_(event.bytes),
-        event_(event),
+        fields_(event->bytes),
+        event_(*event),
         sink_(sink),
         reads_counters_(parts.callbacks.on_counter != nullptr),
         texts_(parts.texts),
         tracks_(parts.tracks) {}
 
-  void Read() {
+  // Returns false if the event has a type in place of a phase.
+  bool Read() {
     if (legacy_.has_name_iid() && !fields_.has_name() &&
         !fields_.has_name_iid()) {
       const EventText& text = texts_.text(event_.text);
@@ -57,11 +58,18 @@ class LegacyReader {
           event_.sequence->texts.NameOf(legacy_.name_iid()));
       event_.has_text = true;
     }
-    SetThread();
     // If there is a bind_id, an arrow begins or ends at this slice.
-    if (legacy_.has_bind_id() && legacy_.flow_direction() != 0)
-      SetFlow(legacy_.bind_id(), legacy_.flow_direction() == Legacy::FLOW_IN);
-    ReadPhase();
+    using Arrows = EventFlow::Arrows;
+    if (legacy_.has_bind_id() && legacy_.flow_direction() != 0) {
+      SetFlow(legacy_.bind_id(), legacy_.flow_direction() == Legacy::FLOW_IN
+                                     ? Arrows::kIn
+                                 : legacy_.flow_direction() == Legacy::FLOW_OUT
+                                     ? Arrows::kOut
+                                     : Arrows::kInAndOut);
+    }
+    if (legacy_.has_phase() || fields_.type() == 0)
+      ReadPhase();
+    return legacy_.has_phase() || fields_.type() == 0;
   }
 
  private:
@@ -93,7 +101,10 @@ class LegacyReader {
       case 's':
       case 't':
       case 'f':
-        SetFlow(Id().value_or(legacy_.bind_id()), legacy_.phase() == 'f');
+        SetFlow(Id().value_or(legacy_.bind_id()),
+                legacy_.phase() == 's'   ? EventFlow::Arrows::kOut
+                : legacy_.phase() == 'f' ? EventFlow::Arrows::kIn
+                                         : EventFlow::Arrows::kInAndOut);
         if (legacy_.phase() == 'f' && !legacy_.bind_to_enclosing())
           return sink_->AddToNextSlice(event_);
         return sink_->AddToOpenSlice(event_);
@@ -134,16 +145,6 @@ class LegacyReader {
     return tracks_.Find(tracks_.uuid(event_.track)).value_or(TrackInfo());
   }
 
-  // Sets the thread. It may be another one than the sequence's.
-  void SetThread() {
-    if (!legacy_.has_pid_override() && !legacy_.has_tid_override())
-      return;
-    const TrackInfo own = ThreadInfo();
-    event_.track = tracks_.IndexOfThread(
-        legacy_.has_pid_override() ? legacy_.pid_override() : own.pid,
-        legacy_.has_tid_override() ? legacy_.tid_override() : own.tid);
-  }
-
   // Returns the track of the event's process; 0 if it is not known.
   uint64_t ProcessTrack() {
     const TrackInfo info = ThreadInfo();
@@ -156,17 +157,21 @@ class LegacyReader {
     return ThreadInfo().parent;
   }
 
-  void SetFlow(uint64_t id, bool is_end) {
-    event_.flow = id;
-    event_.ends_flow = is_end;
+  void SetFlow(uint64_t id, EventFlow::Arrows arrows) {
+    event_.flow = EventFlow{id, false, arrows};
   }
 
-  // Sets the track: events of one id and category are on one track.
+  // Sets the track: events of one id and category are on one track. Those of
+  // the older phases, which need not nest, have one name, too.
   void SetAsyncTrack() {
     const EventText& text = texts_.text(event_.text);
+    const int32_t phase = legacy_.phase();
+    const bool is_nestable = phase == 'b' || phase == 'e' || phase == 'n';
     std::string scope = text.category;
     if (legacy_.has_id_scope())
       scope += ':' + legacy_.id_scope().ToStdString();
+    else if (!is_nestable)
+      scope += '\n' + text.name;
     const uint64_t process = legacy_.has_local_id() ? ProcessTrack() : 0;
     event_.track =
         tracks_.IndexOfMade(KeyOf(MadeTrack::kAsync, scope, Id().value_or(0)),
@@ -250,7 +255,7 @@ class LegacyReader {
 
   const Legacy::Decoder legacy_;
   const TrackEvent::Decoder fields_;
-  ReadEvent event_;
+  ReadEvent& event_;
   ReadEventSink* const sink_;
   const bool reads_counters_;
   TextTable& texts_;
@@ -259,11 +264,26 @@ class LegacyReader {
 
 }  // namespace
 
-void ReadLegacyEvent(ConstBytes legacy_event,
-                     const ReadEvent& event,
+bool ReadLegacyEvent(ConstBytes legacy_event,
                      const EventParts& parts,
-                     ReadEventSink* sink) {
-  LegacyReader(legacy_event, event, parts, sink).Read();
+                     ReadEventSink* sink,
+                     ReadEvent* event) {
+  return LegacyReader(legacy_event, parts, sink, event).Read();
+}
+
+std::optional<TrackIndex> OtherThreadOf(ConstBytes legacy_event,
+                                        const SequenceState& sequence,
+                                        TrackTable* tracks) {
+  const Legacy::Decoder legacy(legacy_event);
+  if (!legacy.has_pid_override() &&
+      (!legacy.has_tid_override() || !sequence.has_thread())) {
+    return std::nullopt;
+  }
+  // The thread is not known of an event that names only the process.
+  constexpr int32_t kUnknown = -1;
+  return tracks->IndexOfThread(
+      legacy.has_pid_override() ? legacy.pid_override() : sequence.pid,
+      legacy.has_tid_override() ? legacy.tid_override() : kUnknown);
 }
 
 }  // namespace internal

@@ -35,8 +35,7 @@ struct ReadEvent {
   bool has_args = false;
   bool has_other_args = false;  // True for more than debug annotations.
   // A flow besides those of the fields of |bytes|.
-  std::optional<uint64_t> flow = {};
-  bool ends_flow = false;
+  std::optional<EventFlow> flow = {};
 };
 
 // The parts of the reader that events need.

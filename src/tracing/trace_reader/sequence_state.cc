@@ -16,6 +16,9 @@ void SequenceState::Clear() {
   if (tasks != nullptr)
     tasks->Clear();
   clock_id = 0;
+  default_uuid = 0;
+  default_track = kNoTrack;
+  ChooseTrack();
   extra_counters.clear();
   extra_double_counters.clear();
   sum_indexes_.Clear();
@@ -34,22 +37,35 @@ void SequenceState::SetDefaults(ConstBytes bytes, TrackTable* tracks) {
   for (const uint64_t uuid : of_events.extra_double_counter_track_uuids())
     extra_double_counters.push_back(uuid);
   default_uuid = of_events.track_uuid();
-  if (default_uuid != 0)
-    FindDefaultTrack(tracks);
-  else if (!has_thread)
-    track = kNoTrack;
+  FindDefaultTrack(tracks);
 }
 
 void SequenceState::SetThread(ConstBytes bytes,
                               bool is_known,
                               TrackTable* tracks) {
   const trace::ThreadDescriptor::Decoder thread(bytes);
+  SetReferences(thread);
+  thread_track =
+      is_known ? tracks->IndexOfThread(pid, tid) : tracks->AddThread(bytes);
+  ChooseTrack();
+}
+
+void SequenceState::SetThreadOfTrack(ConstBytes bytes, TrackTable* tracks) {
+  const trace::TrackDescriptor::Decoder said(bytes);
+  if (!said.has_thread())
+    return;
+  SetReferences(trace::ThreadDescriptor::Decoder(said.thread()));
+  thread_track = tracks->IndexOf(said.uuid());
+  ChooseTrack();
+}
+
+void SequenceState::SetReferences(
+    const trace::ThreadDescriptor::Decoder& thread) {
   pid = thread.pid();
   tid = thread.tid();
-  has_thread = true;
-  default_uuid = 0;
   reference_us = thread.reference_timestamp_us();
-  track = is_known ? tracks->IndexOfThread(pid, tid) : tracks->AddThread(bytes);
+  thread_time_us = thread.reference_thread_time_us();
+  thread_instructions = thread.reference_thread_instruction_count();
 }
 
 uint64_t SequenceState::ToTraceTime(uint64_t timestamp,

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "protozero/const_bytes.h"
+#include "protozero/tracing/trace.h"
 #include "src/tracing/trace_reader/clock_table.h"
 #include "src/tracing/trace_reader/id_map.h"
 #include "src/tracing/trace_reader/interned_data.h"
@@ -39,12 +40,16 @@ class SequenceState {
   void SetThread(ConstBytes thread_descriptor,
                  bool is_known,
                  TrackTable* tracks);
+  // Reads a TrackDescriptor that |tracks| has: that of a thread is one of the
+  // sequence's thread, too.
+  void SetThreadOfTrack(ConstBytes track_descriptor, TrackTable* tracks);
 
   // Finds the default track again: a description may have shown that the
   // sequence means another track by its uuid than another program.
   void FindDefaultTrack(TrackTable* tracks) {
-    if (default_uuid != 0)
-      track = tracks->IndexOf(default_uuid);
+    default_track =
+        default_uuid != 0 ? tracks->IndexOf(default_uuid) : kNoTrack;
+    ChooseTrack();
   }
 
   // Returns the track of events that name none.
@@ -76,15 +81,22 @@ class SequenceState {
 
   // The defaults of packets.
   uint32_t clock_id = 0;
-  TrackIndex track = kNoTrack;
-  uint64_t default_uuid = 0;  // That of |track|, if the defaults have it.
+  TrackIndex default_track = kNoTrack;
+  uint64_t default_uuid = 0;  // That of |default_track|, if there is one.
   std::vector<uint64_t> extra_counters;
   std::vector<uint64_t> extra_double_counters;
-  // The content of the sequence's ThreadDescriptor, if it has one.
+  // The content of the sequence's last ThreadDescriptor, if it has one.
+  TrackIndex thread_track = kNoTrack;
   int32_t pid = 0;
   int64_t tid = 0;  // 0 in traces that number threads from 0.
-  bool has_thread = false;
+  bool has_thread() const { return thread_track != kNoTrack; }
   int64_t reference_us = 0;
+  // The last values of the thread's counters that are written as differences.
+  int64_t thread_time_us = 0;
+  int64_t thread_instructions = 0;
+  // The track of events that name none: one of those above, or one that the
+  // reader makes.
+  TrackIndex track = kNoTrack;
 
   // Members that stay when the sequence starts over.
   uint32_t epoch = 0;  // A number that changes with each loss.
@@ -99,6 +111,11 @@ class SequenceState {
   uint64_t last_own_ns = 0;  // The same for its own track, since a loss.
 
  private:
+  void SetReferences(const trace::ThreadDescriptor::Decoder& thread);
+  void ChooseTrack() {
+    track = default_track != kNoTrack ? default_track : thread_track;
+  }
+
   // The clock that was used last.
   uint32_t known_clock_id_ = 0;
   uint32_t known_generation_ = UINT32_MAX;

@@ -142,6 +142,12 @@ bool TraceReaderImpl::ReadMore(ConstBytes bytes,
       case TracePacket::kThreadDescriptorFieldNumber:
         sequence->SetThread(field.as_bytes(), has_read_ahead_, &tracks_);
         break;
+      case TracePacket::kTrackDescriptorFieldNumber:
+        if (!has_read_ahead_)
+          ReadDescription(field);
+        if (sequence->is_valid)
+          sequence->SetThreadOfTrack(field.as_bytes(), &tracks_);
+        break;
       case TracePacket::kCompressedPacketsFieldNumber:
       case TracePacket::kZstdCompressedPacketsFieldNumber:
         if (!ReadInflated(field.id(), field.as_bytes(),

@@ -239,6 +239,18 @@ void TrackTable::SetCounter(TrackIndex index) {
   CounterOf(&track);
 }
 
+std::optional<TrackIndex> TrackTable::ThreadTrackOf(TrackIndex track) const {
+  for (size_t i = 0; i < kMaxParents && track != IdMap::kNone; ++i) {
+    const Track& part = tracks_[track];
+    if (part.kind == Kind::kThread)
+      return track;
+    if (part.kind == Kind::kProcess || part.parent == 0)
+      break;
+    track = FindIndex(part.parent, track);
+  }
+  return std::nullopt;
+}
+
 TrackTable::Counter& TrackTable::CounterOf(Track* track) {
   if (track->kind != Kind::kCounter) {
     track->kind = Kind::kCounter;
@@ -334,9 +346,15 @@ void TrackTable::Describe(ConstBytes bytes) {
     name = said.static_name();
   if (name.size == 0)
     name = said.atrace_name();
-  // The first name of a track stays, because other data refer to it by that.
-  if (name.size != 0 && track.name == NameArena::kNone)
+  // The first name of a track that viewers merge with others stays, because
+  // they refer to it by that.
+  if (name.size != 0 &&
+      (track.name == NameArena::kNone ||
+       (said.sibling_merge_behavior() ==
+            trace::TrackDescriptor::SIBLING_MERGE_BEHAVIOR_NONE &&
+        names_.Get(track.name) != TextOf(name)))) {
     track.name = names_.Add(TextOf(name));
+  }
   if (said.has_thread())
     DescribeThread(said, &track);
   else if (said.has_process())
@@ -402,9 +420,17 @@ void TrackTable::DescribeCounter(ConstBytes bytes, Track* track) {
   const Descriptor::Decoder counter(bytes);
   Counter& more = CounterOf(track);
   track->is_incremental = counter.is_incremental();
+  const bool is_time = counter.type() == Descriptor::COUNTER_THREAD_TIME_NS;
+  const bool is_instructions =
+      counter.type() == Descriptor::COUNTER_THREAD_INSTRUCTION_COUNT;
+  if ((is_time || is_instructions) && track->name == NameArena::kNone)
+    track->name = names_.Add(is_time ? kThreadTime : kThreadInstructions);
+  // The unit of such a counter is known, whatever the trace says.
   more.unit =
-      texts_->Intern(counter.unit() == Descriptor::UNIT_TIME_NS ? "ns"
-                     : counter.unit() == Descriptor::UNIT_COUNT ? "count"
+      texts_->Intern(is_time                                      ? "ns"
+                     : is_instructions                            ? "count"
+                     : counter.unit() == Descriptor::UNIT_TIME_NS ? "ns"
+                     : counter.unit() == Descriptor::UNIT_COUNT   ? "count"
                      : counter.unit() == Descriptor::UNIT_SIZE_BYTES
                          ? "bytes"
                          : TextOf(counter.unit_name()));

@@ -31,6 +31,11 @@ namespace internal {
 // The number of a track. The trace's first mention of each gives the order.
 using TrackIndex = uint32_t;
 
+// The names of the counters that each thread has.
+inline constexpr std::string_view kThreadTime = "thread_time";
+inline constexpr std::string_view kThreadInstructions =
+    "thread_instruction_count";
+
 // The descriptions of tracks, threads and processes. A track takes 32 bytes
 // besides its entry in the map.
 class TrackTable {
@@ -90,6 +95,9 @@ class TrackTable {
   void AddThread(int32_t pid, int64_t tid, std::string_view name);
   // Makes the track a counter, unless it is one.
   void SetCounter(TrackIndex track);
+  // Returns the track of the thread that the track is, or is below of; nothing
+  // if it is of no thread.
+  std::optional<TrackIndex> ThreadTrackOf(TrackIndex track) const;
 
   // Return whether a counter's values are differences, and their factor.
   bool is_incremental(TrackIndex track) const {

@@ -388,6 +388,49 @@ class ContentTest(SqlTest):
                   'ORDER BY a.ts, b.ts'),
         [('s10', 's20', 5), ('s10', 's50', -1), ('s20', 's30', 5), ('s40', 's45', 5)])
 
+  def test_flows_of_the_json_format(self):
+    def events(*fields):
+      return trace_of('thread\n' + '\n'.join(
+          f'{i} INSTANT name: "{chr(ord("a") + i)}" legacy_event {{ bind_id: 5 '
+          f'flow_direction: FLOW_{direction} }}' for i, direction in enumerate(fields)))
+
+    def arrows(*fields):
+      return ' '.join(row[0] for row in self.rows(
+          events(*fields), 'SELECT a.name || b.name FROM flow '
+          'JOIN slice AS a ON a.id = slice_out JOIN slice AS b ON b.id = slice_in '
+          'ORDER BY b.ts'))
+
+    # All that the flow comes in to have it from the last that it goes out of.
+    self.assertEqual(arrows('OUT', 'IN', 'IN', 'INOUT', 'IN', 'IN'), 'ab ac ad de df')
+    self.assertEqual(arrows('IN', 'OUT', 'OUT', 'IN'), 'bd')
+    # Any directions: as a walk through them says.
+    generator = random.Random(3)
+    for _ in range(20):
+      directions = generator.choices(('OUT', 'IN', 'INOUT'), k=generator.randrange(2, 9))
+      sources = []
+      source = None
+      for i, direction in enumerate(directions):
+        if source is not None and direction != 'OUT':
+          sources.append(source + chr(ord('a') + i))
+        if direction == 'INOUT' or (direction == 'OUT' and source is None):
+          source = chr(ord('a') + i)
+      self.assertEqual(arrows(*directions), ' '.join(sources), directions)
+
+  def test_built_in_counters(self):
+    trace = trace_of('''thread
+packet { trusted_packet_sequence_id: 1
+  track_descriptor { uuid: 15 parent_uuid: 11 counter { type: COUNTER_THREAD_TIME_NS } } }
+packet { trusted_packet_sequence_id: 1 track_descriptor {
+  uuid: 16 parent_uuid: 11 counter { type: COUNTER_THREAD_INSTRUCTION_COUNT } } }
+10 INSTANT name: "a" extra_counter_track_uuids: 15 extra_counter_track_uuids: 16 extra_counter_values: 1700 extra_counter_values: 90
+20 INSTANT name: "b" thread_time_absolute_us: 3 thread_instruction_count_absolute: 95''')
+    self.assertEqual(
+        self.rows(trace, 'SELECT ts, t.name, unit, value, tid FROM counter '
+                  'JOIN thread_counter_track AS t ON t.id = track_id JOIN thread USING (utid) '
+                  'ORDER BY ts, t.name'),
+        [(10, 'thread_instruction_count', 'count', 90, 6), (10, 'thread_time', 'ns', 1700, 6),
+         (20, 'thread_instruction_count', None, 95, 6), (20, 'thread_time', None, 3000, 6)])
+
   def test_damaged_traces(self):
     whole = trace_of(TRACE)
     generator = random.Random(1)

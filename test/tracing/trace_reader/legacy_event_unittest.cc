@@ -216,7 +216,7 @@ TEST_F(LegacyEventTest, AnEventOfAnotherThread) {
   });
   EXPECT_EQ(Read(),
             (Strings{":both 1 @p8/t9", ":thread 2 @p5/t7", ":process 3 @p8",
-                     ":pid 4 @p8/t6", ":own 5 @p5/t6", ":own process 6 @p5"}));
+                     ":pid 4 @p8/t-1", ":own 5 @p5/t6", ":own process 6 @p5"}));
 }
 
 // Slices of different tracks may overlap, those of one track are nested.
@@ -297,9 +297,9 @@ TEST_F(LegacyEventTest, ArrowsBetweenSlices) {
   // This one has no slice.
   AddWith(15, 's', "", id);
   EXPECT_EQ(Read(),
-            (Strings{":start 1+2 flows 31 @t6", ":step 4+2 flows 31 @t6",
-                     ":next 9+1 flows 31 ends 31 @t6", ":before 7+4 @t6",
-                     ":enclosing 12+2 flows 32 ends 32 @t6"}));
+            (Strings{":start 1+2 flows out31 @t6", ":step 4+2 flows 31 @t6",
+                     ":next 9+1 flows in31 @t6", ":before 7+4 @t6",
+                     ":enclosing 12+2 flows in32 @t6"}));
 }
 
 TEST_F(LegacyEventTest, TheDirectionOfAnArrow) {
@@ -316,9 +316,117 @@ TEST_F(LegacyEventTest, TheDirectionOfAnArrow) {
   add(4, Legacy::FLOW_IN);
   AddWith(5, 'X', "x",
           [](Legacy* e) { e->set_flow_direction(Legacy::FLOW_OUT); });
-  EXPECT_EQ(Read(),
-            (Strings{":x 1+0 @t6", ":x 2+0 flows 5 @t6", ":x 3+0 flows 5 @t6",
-                     ":x 4+0 flows 5 ends 5 @t6", ":x 5+0 @t6"}));
+  EXPECT_EQ(Read(), (Strings{":x 1+0 @t6", ":x 2+0 flows out5 @t6",
+                             ":x 3+0 flows 5 @t6", ":x 4+0 flows in5 @t6",
+                             ":x 5+0 @t6"}));
+}
+
+// An event with a type may have a direction, a name, and another thread.
+TEST_F(LegacyEventTest, AnEventWithATypeHasTheFieldsOfOneWithAPhase) {
+  const auto add = [this](uint64_t time_ns, TrackEvent::Type type,
+                          const auto& fill_legacy, uint64_t track = 0) {
+    AddEvent(time_ns, type, [&](TrackEvent* event) {
+      if (track != 0)
+        event->set_track_uuid(track);
+      fill_legacy(event->set_legacy_event());
+    });
+  };
+  const auto other_thread = [](Legacy* e) {
+    e->set_pid_override(8);
+    e->set_tid_override(9);
+    e->set_name_iid(3);
+  };
+  add(1, TrackEvent::TYPE_SLICE_BEGIN, other_thread);
+  add(2, TrackEvent::TYPE_SLICE_BEGIN, [](Legacy* e) {
+    e->set_name_iid(4);
+    e->set_bind_id(5);
+    e->set_flow_direction(Legacy::FLOW_IN);
+  });
+  add(3, TrackEvent::TYPE_SLICE_END, [](Legacy*) {});
+  add(4, TrackEvent::TYPE_SLICE_END, other_thread);
+  // The phase outranks the type, and a track of the event's own the thread.
+  add(5, TrackEvent::TYPE_INSTANT, [](Legacy* e) {
+    e->set_phase('X');
+    e->set_duration_us(1);
+    e->set_name_iid(4);
+  });
+  add(
+      6, TrackEvent::TYPE_INSTANT,
+      [&](Legacy* e) {
+        other_thread(e);
+        e->set_name_iid(4);
+      },
+      77);
+  EXPECT_EQ(Read(), (Strings{":other 6 @unknown", ":other 2+1 flows in5 @t6",
+                             ":interned 1+3 @t9", ":other 5+1000 @t6"}));
+}
+
+// A track 0 stands for the sequence's thread.
+TEST_F(LegacyEventTest, AnEventOnNoTrackIsOneOfTheSequencesThread) {
+  Add([](TracePacket* packet) {
+    packet->set_trace_packet_defaults()
+        ->set_track_event_defaults()
+        ->set_track_uuid(77);
+    auto* const track = packet->set_track_descriptor();
+    track->set_uuid(77);
+    track->set_name("default");
+  });
+  AddPhase(1, 'i', "default");
+  const auto no_track = [](TrackEvent* event) { event->set_track_uuid(0); };
+  AddWith(2, 'i', "own", [](Legacy*) {}, no_track);
+  AddWith(3, 'i', "other", [](Legacy* e) { e->set_tid_override(7); }, no_track);
+  // A default track outranks the thread.
+  AddWith(4, 'i', "default", [](Legacy* e) { e->set_tid_override(7); });
+  EXPECT_EQ(Read(), (Strings{":default 1 @default", ":own 2 @t6",
+                             ":other 3 @t7", ":default 4 @default"}));
+}
+
+TEST_F(LegacyEventTest, CountersOfTheThread) {
+  Add([](TracePacket* packet) {
+    auto* const thread = packet->set_thread_descriptor();
+    thread->set_pid(5);
+    thread->set_tid(6);
+    thread->set_reference_thread_time_us(100);
+    thread->set_reference_thread_instruction_count(1000);
+  });
+  AddWith(
+      1, 'i', "a", [](Legacy*) {},
+      [](TrackEvent* event) {
+        event->set_thread_time_delta_us(7);
+        event->set_thread_instruction_count_delta(30);
+      });
+  AddWith(
+      2, 'i', "a", [](Legacy*) {},
+      [](TrackEvent* event) {
+        event->set_thread_time_absolute_us(500);
+        event->set_thread_instruction_count_absolute(5);
+      });
+  AddWith(
+      3, 'i', "a", [](Legacy* e) { e->set_tid_override(8); },
+      [](TrackEvent* event) { event->set_thread_time_delta_us(1); });
+  Strings counters;
+  for (const std::string& row : Read()) {
+    if (row[0] != ':')
+      counters.push_back(row);
+  }
+  EXPECT_EQ(counters, (Strings{"1=1070 @t6/#thread_time",
+                               "1=1030 @t6/#thread_instruction_count",
+                               "2=5000 @t6/#thread_time",
+                               "2=5.00 @t6/#thread_instruction_count",
+                               "3=1080 @t8/#thread_time"}));
+}
+
+// The last values of a trace are such that their sum is too large.
+TEST_F(LegacyEventTest, CountersOfTheThreadMayOverflow) {
+  for (int i = 0; i < 2; ++i) {
+    AddWith(
+        1, 'i', "a", [](Legacy*) {},
+        [](TrackEvent* event) {
+          event->set_thread_time_delta_us(INT64_MAX);
+          event->set_thread_instruction_count_delta(INT64_MIN);
+        });
+  }
+  EXPECT_EQ(Read().size(), 6u);
 }
 
 TEST_F(LegacyEventTest, EachNumberIsACounter) {

@@ -15,13 +15,17 @@
 
 namespace protozero::test {
 
-// Returns the flows after |begin|, and those that end after " ends ".
+// Returns the flows after |begin|, and those that end after " ends ". A flow
+// with arrows in one direction has "in" or "out" before its number.
 inline std::string TextOfFlows(const EventDetails& details, const char* begin) {
   std::string all;
   std::string ended;
   for (const EventFlow& flow : details.flows) {
     const std::string id = std::to_string(flow.id);
-    all += (all.empty() ? begin : ",") + id;
+    all += all.empty() ? begin : ",";
+    if (flow.arrows != EventFlow::Arrows::kInAndOut)
+      all += flow.arrows == EventFlow::Arrows::kIn ? "in" : "out";
+    all += id;
     if (flow.ends_here)
       ended += (ended.empty() ? " ends " : ",") + id;
   }

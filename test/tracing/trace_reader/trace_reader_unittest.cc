@@ -197,6 +197,69 @@ TEST_F(TraceReaderTest, LaterDefaultsReplaceTheTrack) {
   EXPECT_EQ(reader.tracks().Find(*tracks["thread"].begin())->tid, 6);
 }
 
+// The last TrackDescriptor of a thread describes the sequence's thread, which
+// has the events that no track and no default is for.
+TEST_F(TraceReaderTest, ATrackOfAThreadIsTheSequences) {
+  const auto describe = [this](uint64_t uuid, int64_t tid, bool is_cleared) {
+    Add([&](TracePacket* packet) {
+      if (is_cleared)
+        packet->set_sequence_flags(TracePacket::SEQ_INCREMENTAL_STATE_CLEARED);
+      auto* const track = packet->set_track_descriptor();
+      track->set_uuid(uuid);
+      if (tid == 0)
+        return track->set_process()->set_pid(5);
+      track->set_thread()->set_pid(5);
+      track->set_thread()->set_tid(tid);
+      track->set_thread()->set_reference_timestamp_us(7);
+    });
+  };
+  const auto set_default = [this](uint64_t uuid) {
+    Add([&](TracePacket* packet) {
+      packet->set_trace_packet_defaults()
+          ->set_track_event_defaults()
+          ->set_track_uuid(uuid);
+    });
+  };
+  const auto add = [this](const char* name) {
+    AddEvent(0, TrackEvent::TYPE_INSTANT, [&](TrackEvent* event) {
+      event->set_name(name);
+      event->set_timestamp_delta_us(1);
+    });
+  };
+  describe(30, 6, false);  // Before the sequence has begun.
+  add("none");
+  describe(31, 6, true);
+  describe(32, 0, false);
+  add("thread");
+  describe(33, 7, false);
+  add("later thread");
+  set_default(34);
+  describe(31, 6, false);
+  add("default");
+  describe(32, 0, true);  // Which ends the defaults.
+  add("last thread");
+  std::map<std::string, uint64_t> tracks;
+  std::map<std::string, uint64_t> times;
+  TraceReader::Callbacks callbacks;
+  callbacks.on_instant = [&](const protozero::Instant& instant) {
+    tracks[instant.text->name] = instant.track;
+    times[instant.text->name] = instant.time_ns;
+  };
+  TraceReader reader(std::move(callbacks));
+  EXPECT_TRUE(reader.Read(Bytes()));
+  EXPECT_GT(tracks["none"], 34u);
+  tracks.erase("none");
+  EXPECT_EQ(tracks, (std::map<std::string, uint64_t>{{"thread", 31},
+                                                     {"later thread", 33},
+                                                     {"default", 34},
+                                                     {"last thread", 31}}));
+  EXPECT_EQ(times, (std::map<std::string, uint64_t>{{"none", 1000},
+                                                    {"thread", 8000},
+                                                    {"later thread", 8000},
+                                                    {"default", 8000},
+                                                    {"last thread", 9000}}));
+}
+
 TEST_F(TraceReaderTest, OlderTraces) {
   Add([](TracePacket* packet) {
     packet->set_incremental_state_cleared(true);

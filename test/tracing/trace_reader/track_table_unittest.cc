@@ -357,6 +357,48 @@ TEST_F(TrackTableTest, NamesOfTracksAreNotThoseOfThreads) {
   EXPECT_EQ(Info(3).name, "first");
 }
 
+// Viewers merge siblings by their names, but not those that say so.
+TEST_F(TrackTableTest, TheLastNameOfATrackThatIsNotMerged) {
+  const auto describe = [this](const char* name, bool is_merged) {
+    Describe(3, 0, [&](TrackDescriptor* track) {
+      track->set_name(name);
+      if (!is_merged)
+        track->set_sibling_merge_behavior(
+            TrackDescriptor::SIBLING_MERGE_BEHAVIOR_NONE);
+    });
+    return Info(3).name;
+  };
+  EXPECT_EQ(describe("first", false), "first");
+  EXPECT_EQ(describe("second", false), "second");
+  EXPECT_EQ(describe("", false), "second");
+  EXPECT_EQ(describe("merged", true), "second");
+  EXPECT_EQ(describe("last", false), "last");
+}
+
+TEST_F(TrackTableTest, BuiltInCountersHaveNamesAndUnits) {
+  using protozero::trace::CounterDescriptor;
+  const auto describe = [this](uint64_t uuid, const char* name,
+                               CounterDescriptor::BuiltinCounterType type) {
+    Describe(uuid, 1, [&](TrackDescriptor* track) {
+      if (*name != 0)
+        track->set_name(name);
+      auto* const counter = track->set_counter();
+      counter->set_type(type);
+      counter->set_unit(CounterDescriptor::UNIT_SIZE_BYTES);
+    });
+    return Info(uuid).name + " in " + Info(uuid).unit;
+  };
+  EXPECT_EQ(describe(4, "", CounterDescriptor::COUNTER_THREAD_TIME_NS),
+            "thread_time in ns");
+  EXPECT_EQ(
+      describe(5, "", CounterDescriptor::COUNTER_THREAD_INSTRUCTION_COUNT),
+      "thread_instruction_count in count");
+  EXPECT_EQ(describe(6, "own", CounterDescriptor::COUNTER_THREAD_TIME_NS),
+            "own in ns");
+  EXPECT_EQ(describe(7, "", CounterDescriptor::COUNTER_UNSPECIFIED),
+            " in bytes");
+}
+
 TEST_F(TrackTableTest, Counters) {
   using protozero::trace::CounterDescriptor;
   const auto describe = [this](uint64_t uuid, const auto& fill) {
