@@ -72,6 +72,10 @@ void RandomTrace::AddEvent(Thread* thread, TrackEvent::Type type, Fill fill) {
     // Interned data are before the event, as programs write them.
     HeapBuffered<TrackEvent> event;
     event->set_type(type);
+    if (thread->clock == Clock::kOlder && Below(3) == 0)
+      event->set_thread_time_delta_us(Below(100));
+    if (thread->clock == Clock::kOlder && Below(5) == 0)
+      event->set_thread_instruction_count_delta(Below(1000));
     if (thread->clock == Clock::kOlder)
       event->set_timestamp_delta_us(static_cast<int64_t>(delta_ns / 1000));
     fill(packet, event.get());
@@ -125,7 +129,9 @@ void RandomTrace::BeginAnew(Thread* thread) {
       packet->set_sequence_flags(TracePacket::SEQ_INCREMENTAL_STATE_CLEARED);
     TracePacketDefaults* const defaults = packet->set_trace_packet_defaults();
     auto* const of_events = defaults->set_track_event_defaults();
-    of_events->set_track_uuid(thread->own_track());
+    // Some sequences of older traces have events on their thread instead.
+    if (thread->clock != Clock::kOlder || thread->number % 2 == 0)
+      of_events->set_track_uuid(thread->own_track());
     of_events->add_extra_counter_track_uuids(kIncrementalCounter +
                                              thread->number);
     if (thread->clock == Clock::kBootTime || thread->clock == Clock::kOlder)

@@ -78,7 +78,9 @@ PacketScanner::PacketScanner(TraceTables* tables)
       callbacks_(MakeCallbacks()),
       order_(/*capacity=*/size_t{1} << 20, this),
       event_reader_({callbacks_, tables->texts, tables->tracks, clocks_,
-                     details_, order_}) {}
+                     details_, order_}) {
+  event_reader_.SkipThreadCounters();
+}
 
 protozero::TraceReader::Callbacks PacketScanner::MakeCallbacks() {
   protozero::TraceReader::Callbacks callbacks;
@@ -176,6 +178,8 @@ bool PacketScanner::ReadState(ScannedPacket* packet) {
     sequence->SetThread(packet->content_bytes, /*is_known=*/true,
                         &tables_->tracks);
   }
+  if (packet->content == Content::kTrack && sequence->is_valid)
+    sequence->SetThreadOfTrack(packet->content_bytes, &tables_->tracks);
   if (packet->content != Content::kClocks)
     return packet->has_timestamp || packet->content == Content::kEvent;
   packet->snapshot_ns =

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
 #include <utility>
 
 #include "protozero/field.h"
@@ -22,6 +23,7 @@ using protozero::trace::ClockSnapshot;
 using protozero::trace::ThreadDescriptor;
 using protozero::trace::Trace;
 using protozero::trace::TracePacket;
+using protozero::trace::TrackDescriptor;
 using protozero::trace::TrackEvent;
 using Content = ScannedPacket::Content;
 
@@ -37,6 +39,19 @@ void SayPacket(const ScannedPacket& packet, const Piece& piece, Fill fill) {
   AppendWriter(packet, said);
   fill(said);
   *piece.bytes += trace.SerializeAsString();
+}
+
+std::string FieldsBut(const std::string& message,
+                      std::initializer_list<uint32_t> left_out) {
+  std::string fields;
+  ProtoDecoder decoder(message);
+  for (Field field = decoder.ReadField(); field; field = decoder.ReadField()) {
+    if (std::find(left_out.begin(), left_out.end(), field.id()) ==
+        left_out.end()) {
+      field.SerializeAndAppendTo(&fields);
+    }
+  }
+  return fields;
 }
 
 bool DependsOnState(const ScannedPacket& packet) {
@@ -68,7 +83,7 @@ void AppendWriter(const ScannedPacket& packet, TracePacket* said) {
 void SequenceRepeater::Begin(const ScannedPacket& packet) {
   const SequenceState& sequence = *packet.sequence;
   was_valid_ = sequence.is_valid;
-  reference_us_before_ = sequence.reference_us;
+  references_before_ = sequence.references;
   last_ns_before_ = sequence.last_ns;
   sums_before_ = sequence.sums();
   for (Clock& clock : clocks_)
@@ -167,19 +182,40 @@ void SequenceRepeater::SayClocks(const ScannedPacket& packet,
 void SequenceRepeater::SayThread(const ScannedPacket& packet,
                                  const Piece& piece) {
   if (thread_.empty() ||
-      (has_said_thread_ && said_reference_us_ == reference_us_before_)) {
+      (has_said_thread_ && said_references_ == references_before_)) {
     return;
   }
-  std::string fields;
-  ProtoDecoder decoder(thread_);
-  for (Field field = decoder.ReadField(); field; field = decoder.ReadField()) {
-    if (field.id() != ThreadDescriptor::kReferenceTimestampUsFieldNumber)
-      field.SerializeAndAppendTo(&fields);
+  // Sequences of today have a track by default, and no differences.
+  const bool is_on_thread =
+      packet.sequence->default_track == SequenceState::kNoTrack;
+  if (!track_.empty() && !is_on_thread &&
+      references_before_ == SequenceState::References()) {
+    return;
   }
-  SayPacket(packet, piece, [&](TracePacket* said) {
-    ThreadDescriptor* const thread = said->set_thread_descriptor();
+  const auto fill = [&](ThreadDescriptor* thread) {
+    const std::string fields = FieldsBut(
+        thread_,
+        {ThreadDescriptor::kReferenceTimestampUsFieldNumber,
+         ThreadDescriptor::kReferenceThreadTimeUsFieldNumber,
+         ThreadDescriptor::kReferenceThreadInstructionCountFieldNumber});
     thread->AppendRawProtoBytes(fields.data(), fields.size());
-    thread->set_reference_timestamp_us(reference_us_before_);
+    thread->set_reference_timestamp_us(references_before_.time_us);
+    // A track leaves what it does not say.
+    if (!track_.empty() || references_before_.thread_time_us != 0)
+      thread->set_reference_thread_time_us(references_before_.thread_time_us);
+    if (!track_.empty() || references_before_.instructions != 0) {
+      thread->set_reference_thread_instruction_count(
+          references_before_.instructions);
+    }
+  };
+  SayPacket(packet, piece, [&](TracePacket* said) {
+    if (track_.empty())
+      return fill(said->set_thread_descriptor());
+    TrackDescriptor* const track = said->set_track_descriptor();
+    const std::string fields =
+        FieldsBut(track_, {TrackDescriptor::kThreadFieldNumber});
+    track->AppendRawProtoBytes(fields.data(), fields.size());
+    fill(track->set_thread());
   });
   has_said_thread_ = true;
 }
@@ -231,6 +267,8 @@ void SequenceRepeater::End(const ScannedPacket& packet,
     AddClocks(packet, trace_clocks, is_kept);
   if (is_kept && DependsOnState(packet))
     MarkSaid(packet);
+  if (packet.content == Content::kTrack && packet.sequence->is_valid)
+    AddThreadOfTrack(packet, is_kept);
 }
 
 void SequenceRepeater::AddState(const ScannedPacket& packet) {
@@ -247,12 +285,26 @@ void SequenceRepeater::AddState(const ScannedPacket& packet) {
         break;
       case TracePacket::kThreadDescriptorFieldNumber:
         thread_ = field.as_bytes().ToStdString();
+        track_.clear();
         has_said_thread_ = false;
         break;
       default:
         break;
     }
   }
+}
+
+void SequenceRepeater::AddThreadOfTrack(const ScannedPacket& packet,
+                                        bool is_kept) {
+  const TrackDescriptor::Decoder track(packet.content_bytes);
+  if (!track.has_thread())
+    return;
+  thread_ = track.thread().ToStdString();
+  track_ = packet.content_bytes.ToStdString();
+  // Readers forget it until the piece has the state of the sequence.
+  has_said_thread_ =
+      is_kept && said_generation_ == generation_ && !has_said_loss_;
+  said_references_ = packet.sequence->references;
 }
 
 void SequenceRepeater::AddClocks(const ScannedPacket& packet,
@@ -283,7 +335,7 @@ void SequenceRepeater::MarkSaid(const ScannedPacket& packet) {
   has_said_defaults_ = true;
   if (packet.content == Content::kThread)
     has_said_thread_ = true;
-  said_reference_us_ = packet.sequence->reference_us;
+  said_references_ = packet.sequence->references;
   said_sums_.clear();
   for (const SequenceState::Sum& sum : packet.sequence->sums())
     said_sums_.push_back(sum.value);

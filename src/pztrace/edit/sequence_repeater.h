@@ -29,7 +29,8 @@ namespace pztrace {
 //   clock are differences. So the snapshot has the value that the clock had
 //   before the packet that stays. Later, a packet without an event and with the
 //   difference is enough.
-// - The ThreadDescriptor of older traces, with the time that they count from.
+// - The ThreadDescriptor of older traces, or the TrackDescriptor of a thread if
+//   events are on no other track, with the time that they count from.
 // - The sums of counters whose values are differences, as events.
 //
 // Packets that follow each other need nothing between them.
@@ -77,16 +78,19 @@ class SequenceRepeater {
   void SayThread(const ScannedPacket& packet, const Piece& piece);
   void SaySums(const ScannedPacket& packet, const Piece& piece);
   void AddState(const ScannedPacket& packet);
+  void AddThreadOfTrack(const ScannedPacket& packet, bool is_kept);
   void AddClocks(const ScannedPacket& packet,
                  protozero::internal::ClockTable* trace_clocks,
                  bool is_kept);
   void MarkSaid(const ScannedPacket& packet);
 
   // The fields of the sequence's InternedData since it was cleared, and its
-  // last TracePacketDefaults and ThreadDescriptor.
+  // last TracePacketDefaults and ThreadDescriptor, with the TrackDescriptor
+  // around that.
   std::string interned_;
   std::string defaults_;
   std::string thread_;
+  std::string track_;
   std::vector<Clock> clocks_;
   uint32_t generation_ = 0;  // Counts how often it was cleared.
 
@@ -95,14 +99,14 @@ class SequenceRepeater {
   size_t said_interned_ = 0;
   bool has_said_defaults_ = false;
   bool has_said_thread_ = false;
-  int64_t said_reference_us_ = 0;
+  protozero::internal::SequenceState::References said_references_;
   std::vector<double> said_sums_;
   // True if readers of the piece have forgotten the state, because of a loss.
   bool has_said_loss_ = false;
 
   // The state before the packet.
   bool was_valid_ = false;
-  int64_t reference_us_before_ = 0;
+  protozero::internal::SequenceState::References references_before_;
   uint64_t last_ns_before_ = 0;
   Sums sums_before_;
 };

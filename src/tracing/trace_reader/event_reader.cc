@@ -244,8 +244,8 @@ uint64_t EventReader::LegacyTime(const Fields& fields,
                                  SequenceState* sequence) {
   uint64_t us = static_cast<uint64_t>(fields.time_us);
   if (fields.has_time_delta) {
-    us += static_cast<uint64_t>(sequence->reference_us);
-    sequence->reference_us = static_cast<int64_t>(us);
+    us += static_cast<uint64_t>(sequence->references.time_us);
+    sequence->references.time_us = static_cast<int64_t>(us);
   }
   bool is_related = true;
   return sequence->ToTraceTime(us * 1000, ClockTable::kMonotonic,
@@ -409,11 +409,12 @@ void EventReader::AddCounter(const ReadEvent& event, double value) {
 }
 
 void EventReader::AddThreadCounters(const ReadEvent& event) {
+  // Differences count, whichever track the event is on.
   const auto thread = parts_.tracks.ThreadTrackOf(event.track);
-  if (!thread)
-    return;
   const TrackEvent::Decoder decoder(event.bytes);
   const auto add = [&](std::string_view name, int64_t value, double unit) {
+    if (!thread || skips_thread_counters_)
+      return;
     // The name is the counter's key.
     ReadEvent counter = event;
     counter.track = parts_.tracks.IndexOfMade(
@@ -423,16 +424,17 @@ void EventReader::AddThreadCounters(const ReadEvent& event) {
   };
   SequenceState& sequence = *event.sequence;
   if (decoder.has_thread_time_delta_us()) {
-    sequence.thread_time_us =
-        WrappingSum(sequence.thread_time_us, decoder.thread_time_delta_us());
-    add(kThreadTime, sequence.thread_time_us, 1000);
+    sequence.references.thread_time_us = WrappingSum(
+        sequence.references.thread_time_us, decoder.thread_time_delta_us());
+    add(kThreadTime, sequence.references.thread_time_us, 1000);
   } else if (decoder.has_thread_time_absolute_us()) {
     add(kThreadTime, decoder.thread_time_absolute_us(), 1000);
   }
   if (decoder.has_thread_instruction_count_delta()) {
-    sequence.thread_instructions = WrappingSum(
-        sequence.thread_instructions, decoder.thread_instruction_count_delta());
-    add(kThreadInstructions, sequence.thread_instructions, 1);
+    sequence.references.instructions =
+        WrappingSum(sequence.references.instructions,
+                    decoder.thread_instruction_count_delta());
+    add(kThreadInstructions, sequence.references.instructions, 1);
   } else if (decoder.has_thread_instruction_count_absolute()) {
     add(kThreadInstructions, decoder.thread_instruction_count_absolute(), 1);
   }

@@ -42,6 +42,10 @@ class EventReader final : private ReadEventSink {
   // Says that packets of the sequence are missing: its slices may have ended.
   void AddLoss(SequenceState* sequence);
 
+  // Leaves out values of threads' counters that events of older traces have:
+  // such an event is no value of a counter.
+  void SkipThreadCounters() { skips_thread_counters_ = true; }
+
   // Counts something that the reader does not read, for the user.
   void AddUnread(const std::string& what) override { ++unread_[what]; }
 
@@ -91,6 +95,7 @@ class EventReader final : private ReadEventSink {
   uint64_t last_ns_ = 0;
   uint64_t unrelated_ = 0;
   uint32_t num_epochs_ = 0;
+  bool skips_thread_counters_ = false;
   std::map<std::string, uint64_t> unread_;
 };
 

@@ -44,6 +44,7 @@ void SequenceState::SetThread(ConstBytes bytes,
                               bool is_known,
                               TrackTable* tracks) {
   const trace::ThreadDescriptor::Decoder thread(bytes);
+  references = {};
   SetReferences(thread);
   thread_track =
       is_known ? tracks->IndexOfThread(pid, tid) : tracks->AddThread(bytes);
@@ -63,9 +64,12 @@ void SequenceState::SetReferences(
     const trace::ThreadDescriptor::Decoder& thread) {
   pid = thread.pid();
   tid = thread.tid();
-  reference_us = thread.reference_timestamp_us();
-  thread_time_us = thread.reference_thread_time_us();
-  thread_instructions = thread.reference_thread_instruction_count();
+  if (thread.has_reference_timestamp_us())
+    references.time_us = thread.reference_timestamp_us();
+  if (thread.has_reference_thread_time_us())
+    references.thread_time_us = thread.reference_thread_time_us();
+  if (thread.has_reference_thread_instruction_count())
+    references.instructions = thread.reference_thread_instruction_count();
 }
 
 uint64_t SequenceState::ToTraceTime(uint64_t timestamp,

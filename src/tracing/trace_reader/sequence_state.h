@@ -41,7 +41,7 @@ class SequenceState {
                  bool is_known,
                  TrackTable* tracks);
   // Reads a TrackDescriptor that |tracks| has: that of a thread is one of the
-  // sequence's thread, too.
+  // sequence's thread, too. Values that it leaves out stay.
   void SetThreadOfTrack(ConstBytes track_descriptor, TrackTable* tracks);
 
   // Finds the default track again: a description may have shown that the
@@ -90,10 +90,18 @@ class SequenceState {
   int32_t pid = 0;
   int64_t tid = 0;  // 0 in traces that number threads from 0.
   bool has_thread() const { return thread_track != kNoTrack; }
-  int64_t reference_us = 0;
-  // The last values of the thread's counters that are written as differences.
-  int64_t thread_time_us = 0;
-  int64_t thread_instructions = 0;
+  // The last values of the clock and of the thread's counters that are written
+  // as differences.
+  struct References {
+    int64_t time_us = 0;
+    int64_t thread_time_us = 0;
+    int64_t instructions = 0;
+    bool operator==(const References& other) const {
+      return time_us == other.time_us &&
+             thread_time_us == other.thread_time_us &&
+             instructions == other.instructions;
+    }
+  } references;
   // The track of events that name none: one of those above, or one that the
   // reader makes.
   TrackIndex track = kNoTrack;
