@@ -325,11 +325,16 @@ class TraceReader {
   // Reads a part of a trace: |packets| are fields of a Trace. Returns false if
   // they are not whole.
   bool Read(ConstBytes packets);
-  // Reads only the descriptions of tracks in a part of a trace. Once all of a
-  // trace has gone through this, tracks() has the last names from the first
-  // event on, and Read() changes none. ReadFile() and ReadDescriptor() do it if
-  // they can read the trace twice.
+  // Reads only the descriptions of tracks and the clocks in a part of a trace.
+  // Once all of a trace has gone through this, tracks() has the last names from
+  // the first event on, and Read() changes none; and the first snapshot of a
+  // clock converts the times before it. ReadFile() and ReadDescriptor() do it
+  // if they can read the trace twice.
   void ReadAhead(ConstBytes packets);
+  // Sets a function that calls ReadAhead() with all of the trace. Read() calls
+  // it before the first time on a clock that no snapshot has related to the
+  // trace's yet, which few traces have.
+  void set_read_ahead(std::function<void()> read_ahead);
   // Gives the callbacks the events that were read before the last call of this,
   // for a trace that is read while it is recorded: without it, slices and steps
   // of tasks wait for kMaxLateness later ones. An event finds its place then

@@ -95,8 +95,11 @@ void TraceCutter::EndReading(std::string* piece) {
       break;
   }
   num_packets_ = 0;
-  if (reading_ < kNumReadings)
-    scanner_ = std::make_unique<PacketScanner>(&tables_);
+  if (reading_ == kNumReadings)
+    return;
+  auto next = std::make_unique<PacketScanner>(&tables_);
+  next->clocks().RelateAsIn(scanner_->clocks());
+  scanner_ = std::move(next);
 }
 
 std::vector<protozero::TrackInfo> TraceCutter::Processes() const {

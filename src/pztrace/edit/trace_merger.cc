@@ -69,7 +69,10 @@ class TraceMerger::Input {
 
   // Begins to read from the trace's first packet.
   bool Restart() {
-    scanner_ = std::make_unique<PacketScanner>(&tables_);
+    auto next = std::make_unique<PacketScanner>(&tables_);
+    if (scanner_ != nullptr)
+      next->clocks().RelateAsIn(scanner_->clocks());
+    scanner_ = std::move(next);
     decoder_.reset();
     time_ns_ = 0;
     return stream_->Restart();

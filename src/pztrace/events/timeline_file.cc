@@ -3,6 +3,7 @@
 #include "src/pztrace/events/timeline_file.h"
 
 #include <inttypes.h>
+#include <sys/stat.h>
 
 #include "protozero/const_bytes.h"
 #include "src/pbz/extended_schema.h"
@@ -16,9 +17,30 @@ namespace pztrace {
 
 using protozero::ConstBytes;
 
-bool ReadTrace(const std::string& file_name,
-               TraceInput* input,
-               protozero::TraceReader* reader) {
+namespace {
+
+void ReadTraceAhead(TraceStream* stream, protozero::TraceReader* reader) {
+  pbz::FieldStream::Run run;
+  while (stream->Next(&run))
+    reader->ReadAhead(ConstBytes(run.data, run.size));
+}
+
+// Reads a file once more, if that is possible.
+void ReadFileAhead(const std::string& file_name,
+                   protozero::TraceReader* reader) {
+  struct stat info = {};
+  if (stat(file_name.c_str(), &info) != 0 || !S_ISREG(info.st_mode))
+    return;
+  const auto file = program::OpenFile(kProgram, file_name);
+  if (!file)
+    return;
+  TraceStream stream(file.get());
+  ReadTraceAhead(&stream, reader);
+}
+
+bool ReadPackets(const std::string& file_name,
+                 TraceInput* input,
+                 protozero::TraceReader* reader) {
   TraceStream& stream = input->stream();
   pbz::FieldStream::Run run;
   bool ok = true;
@@ -39,6 +61,15 @@ bool ReadTrace(const std::string& file_name,
     ok = false;
   }
   return stream.ReportUnread(program::DisplayName(file_name)) && ok;
+}
+
+}  // namespace
+
+bool ReadTrace(const std::string& file_name,
+               TraceInput* input,
+               protozero::TraceReader* reader) {
+  reader->set_read_ahead([&] { ReadFileAhead(file_name, reader); });
+  return ReadPackets(file_name, input, reader);
 }
 
 bool ReadTimeline(const std::string& file_name,

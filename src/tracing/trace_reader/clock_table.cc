@@ -155,6 +155,62 @@ std::optional<uint64_t> ClockTable::Relate(const Snapshot& snapshot) {
   return trace_ns;
 }
 
+void ClockTable::AddAhead(ConstBytes bytes, uint32_t sequence) {
+  if (ahead_ == nullptr)
+    ahead_ = std::make_unique<ClockTable>();
+  const trace::ClockSnapshot::Decoder decoder(bytes);
+  // Only the first relation of each clock counts.
+  bool is_new = decoder.primary_trace_clock() != 0 && !ahead_->has_primary_;
+  for (const auto entry : decoder.clocks()) {
+    const uint32_t id = trace::ClockSnapshot::Clock::Decoder(entry).clock_id();
+    const TraceClockState* const clock = ahead_->Find(id, sequence);
+    is_new |=
+        clock == nullptr ? !ahead_->IsTraceClock(id) : !clock->is_related();
+  }
+  if (is_new)
+    ahead_->AddSnapshot(bytes, sequence);
+}
+
+void ClockTable::RelateAhead() {
+  if (ahead_ != nullptr)
+    RelateAsIn(*std::exchange(ahead_, nullptr));
+}
+
+void ClockTable::RelateAsIn(const ClockTable& whole) {
+  if (generation_ == 0)
+    trace_clock_ = whole.trace_clock_;
+  if (trace_clock_ != whole.trace_clock_)
+    return;
+  for (const auto& [key, clock] : whole.clocks_) {
+    if (!clock.is_related())
+      continue;
+    const auto [own, is_new] = clocks_.try_emplace(key);
+    if (is_new) {
+      own->second.ns_per_tick_ = clock.ns_per_tick_;
+      own->second.is_incremental_ = clock.is_incremental_;
+    }
+    if (own->second.is_related())
+      continue;
+    // The point stands before those of all snapshots.
+    TraceClockState::Point first = clock.points_.front();
+    first.snapshot = 0;
+    own->second.points_ = {first};
+    own->second.cached_size_ = 0;
+    has_trace_clock_ = true;
+  }
+  ++generation_;
+}
+
+TraceClockState* ClockTable::FindRelated(uint32_t clock, uint32_t sequence) {
+  TraceClockState* found = Find(clock, sequence);
+  if ((found == nullptr || !found->is_related()) && read_ahead_) {
+    std::exchange(read_ahead_, nullptr)();
+    RelateAhead();
+    found = Find(clock, sequence);
+  }
+  return found;
+}
+
 TraceClockState* ClockTable::Find(uint32_t clock, uint32_t sequence) {
   if (clock == 0 || clock == trace_clock_)
     return nullptr;

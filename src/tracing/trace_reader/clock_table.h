@@ -6,8 +6,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <functional>
+#include <memory>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "protozero/const_bytes.h"
@@ -25,7 +28,7 @@ namespace internal {
 //   trace's ns   --+--------+-------------+-->
 //
 // A time is converted by the last point that is not later. If there is none,
-// the first point is used.
+// the first point is used, which may come from ClockTable::AddAhead().
 class TraceClockState {
  public:
   // Returns the time of the trace in nanoseconds. For an incremental clock,
@@ -93,6 +96,22 @@ class ClockTable {
   // Returns its time of the trace; nothing if that is not known.
   std::optional<uint64_t> AddSnapshot(ConstBytes snapshot, uint32_t sequence);
 
+  // Reads a ClockSnapshot that AddSnapshot() may get later, for the times that
+  // come before it.
+  void AddAhead(ConstBytes snapshot, uint32_t sequence);
+  // Relates the clocks that have no relation yet as the snapshots of AddAhead()
+  // do, and forgets those.
+  void RelateAhead();
+  // Does this with the snapshots of a table that has read the whole trace.
+  void RelateAsIn(const ClockTable& whole);
+  // Sets a function that calls AddAhead() for all of the trace. FindRelated()
+  // calls it, once.
+  void set_read_ahead(std::function<void()> read_ahead) {
+    read_ahead_ = std::move(read_ahead);
+  }
+  // Returns the clock like Find(), but looks ahead if it has no relation yet.
+  TraceClockState* FindRelated(uint32_t clock, uint32_t sequence);
+
   // Returns the clock, which stays at its address. Returns null if it is the
   // trace's own clock, or not known at all. Clocks 64 to 127 belong to the
   // sequence.
@@ -134,6 +153,8 @@ class ClockTable {
   uint32_t generation_ = 0;
   // Snapshots that are not related to the trace's clock yet.
   std::vector<Snapshot> unrelated_;
+  std::unique_ptr<ClockTable> ahead_;  // Has the snapshots of AddAhead().
+  std::function<void()> read_ahead_;
 };
 
 }  // namespace internal

@@ -81,9 +81,12 @@ uint64_t SequenceState::ToTraceTime(uint64_t timestamp,
   if (clock == 0 || clocks->IsTraceClock(clock))
     return timestamp;
   if (clock != known_clock_id_ || clocks->generation() != known_generation_) {
+    known_clock_ = clocks->FindRelated(clock, id);
     known_clock_id_ = clock;
     known_generation_ = clocks->generation();
-    known_clock_ = clocks->Find(clock, id);
+    // What comes later may say that it is the clock of the trace.
+    if (clocks->IsTraceClock(clock))
+      return timestamp;
   }
   if (known_clock_ == nullptr) {
     *is_related = false;

@@ -84,6 +84,10 @@ void TraceReader::ReadAhead(ConstBytes packets) {
   impl_->ReadAhead(packets);
 }
 
+void TraceReader::set_read_ahead(std::function<void()> read_ahead) {
+  impl_->set_read_ahead(std::move(read_ahead));
+}
+
 void TraceReader::ReleaseEvents() {
   impl_->ReleaseEvents();
 }

@@ -56,6 +56,7 @@ bool ForEachPacket(ConstBytes packets, Function read) {
 }  // namespace
 
 bool TraceReaderImpl::Read(ConstBytes packets) {
+  clocks_.RelateAhead();
   return ForEachPacket(packets, [this](ConstBytes bytes) { OnPacket(bytes); });
 }
 
@@ -143,8 +144,10 @@ bool TraceReaderImpl::ReadMore(ConstBytes bytes,
         sequence->SetThread(field.as_bytes(), has_read_ahead_, &tracks_);
         break;
       case TracePacket::kTrackDescriptorFieldNumber:
-        if (!has_read_ahead_)
+        if (!has_read_ahead_) {
           ReadDescription(field);
+          sequence->FindDefaultTrack(&tracks_);
+        }
         if (sequence->is_valid)
           sequence->SetThreadOfTrack(field.as_bytes(), &tracks_);
         break;
@@ -185,12 +188,24 @@ void TraceReaderImpl::ReadAhead(ConstBytes packets) {
   ForEachPacket(packets, [this](ConstBytes bytes) { ReadDescriptions(bytes); });
 }
 
+void TraceReaderImpl::set_read_ahead(std::function<void()> read_ahead) {
+  clocks_.set_read_ahead([this, read_ahead = std::move(read_ahead)] {
+    // The event before which it reads may be in a compressed packet.
+    const bool is_inflated = std::exchange(is_inflated_, false);
+    const PacketWriter writer = tracks_.writer();
+    read_ahead();
+    tracks_.SetWriter(writer);
+    is_inflated_ = is_inflated;
+  });
+}
+
 void TraceReaderImpl::ReadDescriptions(ConstBytes bytes) {
   if (BeginsWithEvent(bytes))
     return;
   Packet packet;
   ReadPacketFields(bytes, &packet);
   tracks_.SetWriter(packet.writer());
+  ConstBytes clock_snapshot;
   ProtoDecoder decoder(bytes);
   for (Field field = decoder.ReadField(); field; field = decoder.ReadField()) {
     switch (field.id()) {
@@ -198,6 +213,9 @@ void TraceReaderImpl::ReadDescriptions(ConstBytes bytes) {
         return;  // All of these fields are one oneof.
       case TracePacket::kThreadDescriptorFieldNumber:
         tracks_.AddThread(field.as_bytes());
+        break;
+      case TracePacket::kClockSnapshotFieldNumber:
+        clock_snapshot = field.as_bytes();
         break;
       case TracePacket::kCompressedPacketsFieldNumber:
       case TracePacket::kZstdCompressedPacketsFieldNumber:
@@ -209,6 +227,8 @@ void TraceReaderImpl::ReadDescriptions(ConstBytes bytes) {
         break;
     }
   }
+  if (clock_snapshot.data != nullptr)
+    clocks_.AddAhead(clock_snapshot, packet.sequence_id);
 }
 
 void TraceReaderImpl::ReadDescription(const Field& field) {

@@ -5,6 +5,7 @@
 
 #include <stdint.h>
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -44,6 +45,7 @@ class TraceReaderImpl final : private SliceSink {
 
   bool Read(ConstBytes packets);
   void ReadAhead(ConstBytes packets);
+  void set_read_ahead(std::function<void()> read_ahead);
   void ReleaseEvents();
   void ForEachOpenSlice(uint64_t now_ns,
                         const std::function<void(const Slice&)>& visit) const {

@@ -45,6 +45,7 @@ class TrackTable {
   // Sets the writer of the packet that is read next. It decides which process
   // and thread that packet means, see ProcessTable.
   void SetWriter(const PacketWriter& writer);
+  const PacketWriter& writer() const { return writer_; }
 
   // Returns the index of the track that a packet calls |uuid|. The track need
   // not be described.

@@ -64,6 +64,20 @@ class TopTest(TimelineCommandTest):
              event(1, END, 25))
     self.assertEqual(rows_of(self.run_command(trace)[0])['slice'][1], '25.00 us')
 
+  def test_a_clock_whose_snapshot_comes_later(self):
+    def clocks(boot, monotonic):
+      return packet(9, delimited(6, b''.join(
+          delimited(1, integer(1, clock) + integer(2, time))
+          for clock, time in ((6, boot), (3, monotonic)))))
+
+    trace = (first_packet(1) + packet(
+        1, integer(8, 2 * MS), integer(58, 3),
+        delimited(11, integer(9, BEGIN) + name('early'))) + clocks(105 * MS, 5 * MS) + packet(
+            1, integer(8, 112 * MS), integer(58, 6), delimited(11, integer(9, END))))
+    output, error = self.run_command(trace)
+    self.assertEqual(error, '')
+    self.assertEqual(rows_of(output)['early'][1], '10.00 ms')
+
   def test_losses_are_said(self):
     trace = (event(1, END, 1) + first_packet(1) +
              event(1, END, 1) + event(1, BEGIN, 1, name('a')) +

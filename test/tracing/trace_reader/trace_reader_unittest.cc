@@ -197,6 +197,114 @@ TEST_F(TraceReaderTest, LaterDefaultsReplaceTheTrack) {
   EXPECT_EQ(reader.tracks().Find(*tracks["thread"].begin())->tid, 6);
 }
 
+// A snapshot converts what comes before it, too, where the trace is read twice:
+// times of a system's clock, of a sequence's, and of an incremental one.
+TEST_F(TraceReaderTest, AClockWhoseSnapshotComesLater) {
+  constexpr uint32_t kBoot = 6;
+  constexpr uint32_t kMonotonic = 3;
+  const auto add = [this](const char* name, uint32_t clock, uint64_t time,
+                          uint32_t sequence = 1) {
+    Add(
+        [&](TracePacket* packet) {
+          packet->set_timestamp(time);
+          packet->set_timestamp_clock_id(clock);
+          auto* const event = packet->set_track_event();
+          event->set_type(TrackEvent::TYPE_INSTANT);
+          event->set_name(name);
+        },
+        sequence);
+  };
+  struct Reading {
+    uint32_t clock;
+    uint64_t time;
+    bool is_incremental;
+  };
+  const auto snap = [this](std::vector<Reading> readings, uint32_t sequence) {
+    Add(
+        [&](TracePacket* packet) {
+          auto* const snapshot = packet->set_clock_snapshot();
+          for (const Reading& reading : readings) {
+            auto* const clock = snapshot->add_clocks();
+            clock->set_clock_id(reading.clock);
+            clock->set_timestamp(reading.time);
+            clock->set_is_incremental(reading.is_incremental);
+          }
+        },
+        sequence);
+  };
+  add("monotonic", kMonotonic, 10);
+  add("own", 64, 20);
+  add("of another sequence", 64, 20, 2);
+  add("first", 65, 30);
+  add("second", 65, 3);
+  add("never", 66, 40);
+  // Relates the first sequence's clocks by way of another clock.
+  snap({{64, 100, false}, {kMonotonic, 1100, false}, {65, 40, true}}, 1);
+  snap({{kMonotonic, 2000, false}, {kBoot, 52000, false}}, 9);
+  snap({{64, 0, false}, {kBoot, 7000, false}}, 2);
+  add("third", 65, 5);
+  // Only the first relation is for times before it.
+  snap({{kMonotonic, 3000, false}, {kBoot, 83000, false}}, 9);
+  add("later", kMonotonic, 3001);
+  const std::map<std::string, uint64_t> expected = {
+      {"monotonic", 50010}, {"own", 51020},    {"of another sequence", 7020},
+      {"first", 51090},     {"second", 51093}, {"never", 40},
+      {"third", 51105},     {"later", 83001}};
+  for (const bool is_asked_for : {false, true}) {
+    std::map<std::string, uint64_t> times;
+    TraceReader::Callbacks callbacks;
+    callbacks.on_instant = [&](const protozero::Instant& instant) {
+      times[instant.text->name] = instant.time_ns;
+    };
+    TraceReader reader(std::move(callbacks));
+    int num_asked = 0;
+    const auto read_ahead = [&] {
+      ++num_asked;
+      reader.ReadAhead(Bytes());
+    };
+    if (is_asked_for)
+      reader.set_read_ahead(read_ahead);
+    else
+      read_ahead();
+    EXPECT_TRUE(reader.Read(Bytes()));
+    reader.Finish();
+    EXPECT_EQ(times, expected);
+    EXPECT_EQ(reader.unrelated(), 1u);
+    EXPECT_EQ(num_asked, 1);
+  }
+}
+
+// The first snapshot with a primary clock comes after events on it.
+TEST_F(TraceReaderTest, AClockOfTheTraceThatIsNamedLater) {
+  const auto add = [this](const char* name, uint32_t clock, uint64_t time) {
+    Add([&](TracePacket* packet) {
+      packet->set_timestamp(time);
+      packet->set_timestamp_clock_id(clock);
+      auto* const event = packet->set_track_event();
+      event->set_type(TrackEvent::TYPE_INSTANT);
+      event->set_name(name);
+    });
+  };
+  add("boot", 6, 1001);
+  add("monotonic", 3, 12);
+  Add([](TracePacket* packet) {
+    auto* const snapshot = packet->set_clock_snapshot();
+    snapshot->set_primary_trace_clock(3);
+    for (const uint32_t clock : {3u, 6u}) {
+      auto* const reading = snapshot->add_clocks();
+      reading->set_clock_id(clock);
+      reading->set_timestamp(clock == 3 ? 10 : 1000);
+    }
+  });
+  add("later", 6, 1005);
+  rows_.clear();
+  TraceReader reader(Callbacks());
+  reader.ReadAhead(Bytes());
+  EXPECT_TRUE(reader.Read(Bytes()));
+  reader.Finish();
+  EXPECT_EQ(rows_, (::Rows{":boot 11", ":monotonic 12", ":later 15"}));
+}
+
 // The last TrackDescriptor of a thread describes the sequence's thread, which
 // has the events that no track and no default is for.
 TEST_F(TraceReaderTest, ATrackOfAThreadIsTheSequences) {
