@@ -128,11 +128,12 @@ void FieldAdder::AddHistogramSample(ConstBytes bytes) {
   AddFields("chrome_histogram_sample", [&] {
     if (sample.has_name_hash())
       AddNumber("name_hash", sample.name_hash());
-    if (sample.has_name_iid()) {
+    // A name of its own outranks an interned one.
+    if (sample.has_name()) {
+      AddText("name", sample.name());
+    } else if (sample.has_name_iid()) {
       AddInternedText("name", InternedData::kHistogramNamesFieldNumber,
                       sample.name_iid());
-    } else if (sample.has_name()) {
-      AddText("name", sample.name());
     }
     if (sample.has_sample())
       AddNumber("sample", sample.sample());
@@ -177,12 +178,12 @@ void AddAnnotations(const EventArgs& event,
 
 }  // namespace
 
-void AddEventArgs(const EventArgs& event,
-                  const ArgSchema& schema,
-                  ArgEncoder* args) {
+uint64_t AddEventArgs(const EventArgs& event,
+                      const ArgSchema& schema,
+                      ArgEncoder* args) {
   AddAnnotations(event, schema, args);
   if (!event.has_other_args())
-    return;
+    return 0;
   const TrackEvent::Decoder decoder(event.event());
   FieldAdder fields(event, args);
   fields.AddCorrelationId(decoder);
@@ -203,8 +204,9 @@ void AddEventArgs(const EventArgs& event,
   if (decoder.has_chrome_histogram_sample())
     fields.AddHistogramSample(decoder.chrome_histogram_sample());
   fields.AddChromeDetails(decoder);
-  if (schema.event != nullptr)
-    AddExtensions(event.event(), *schema.event, args);
+  return schema.event == nullptr
+             ? 0
+             : AddExtensions(event.event(), *schema.event, args);
 }
 
 }  // namespace pztrace

@@ -16,26 +16,33 @@ namespace pztrace {
 
 namespace {
 
-// Returns whether an event has extensions. Most have none, and need not be read
+// The numbers of TrackEvent's extensions begin here.
+constexpr uint32_t kFirstExtension = 1000;
+
+// The extensions of an event. Most events have none, and need not be read
 // again.
-bool HasExtensions(protozero::ConstBytes bytes, const pbz::MessageType& type) {
-  protozero::ProtoDecoder decoder(bytes);
-  for (auto f = decoder.ReadField(); f.valid(); f = decoder.ReadField()) {
-    const pbz::FieldType* const field = type.FindField(f.id());
-    if (field != nullptr && field->is_extension)
-      return true;
+struct Extensions {
+  Extensions(protozero::ConstBytes bytes, const pbz::MessageType& type) {
+    protozero::ProtoDecoder decoder(bytes);
+    for (auto f = decoder.ReadField(); f.valid(); f = decoder.ReadField()) {
+      const pbz::FieldType* const field = type.FindField(f.id());
+      has_described |= field != nullptr && field->is_extension;
+      num_undescribed += field == nullptr && f.id() >= kFirstExtension;
+    }
   }
-  return false;
-}
+  bool has_described = false;
+  uint64_t num_undescribed = 0;
+};
 
 }  // namespace
 
-void AddExtensions(protozero::ConstBytes bytes,
-                   const pbz::MessageType& type,
-                   ArgEncoder* args) {
+uint64_t AddExtensions(protozero::ConstBytes bytes,
+                       const pbz::MessageType& type,
+                       ArgEncoder* args) {
+  const Extensions extensions(bytes, type);
   pbz::MessageItems message;
-  if (!HasExtensions(bytes, type) || !message.Read(bytes, 0, type, nullptr))
-    return;
+  if (!extensions.has_described || !message.Read(bytes, 0, type, nullptr))
+    return extensions.num_undescribed;
   const std::vector<pbz::Item>& items = message.items();
   std::map<uint32_t, std::vector<uint32_t>> parts;
   for (uint32_t i = 0; i < items.size(); i = items[i].end) {
@@ -48,6 +55,7 @@ void AddExtensions(protozero::ConstBytes bytes,
                      program::ValueSink::NameKind::kField);
     pbz::AddFieldValue(items, of_field, field, args);
   }
+  return extensions.num_undescribed;
 }
 
 }  // namespace pztrace

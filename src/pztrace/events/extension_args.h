@@ -3,6 +3,8 @@
 #ifndef SRC_PZTRACE_EVENTS_EXTENSION_ARGS_H_
 #define SRC_PZTRACE_EVENTS_EXTENSION_ARGS_H_
 
+#include <stdint.h>
+
 #include "protozero/const_bytes.h"
 #include "src/pbz/schema.h"
 #include "src/pztrace/events/arg_encoder.h"
@@ -11,10 +13,10 @@ namespace pztrace {
 
 // Adds the extensions in |bytes|, a message of |type|, as members of a
 // dictionary: "[pkg.name]":value, with the values of `pbz export`. Does nothing
-// with a malformed message.
-void AddExtensions(protozero::ConstBytes bytes,
-                   const pbz::MessageType& type,
-                   ArgEncoder* args);
+// with a malformed message. Returns the number of extensions that |type| lacks.
+uint64_t AddExtensions(protozero::ConstBytes bytes,
+                       const pbz::MessageType& type,
+                       ArgEncoder* args);
 
 }  // namespace pztrace
 

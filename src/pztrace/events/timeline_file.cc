@@ -83,12 +83,10 @@ bool ReadTimeline(const std::string& file_name,
   // A pipe can be read only once.
   TraceStream& stream = input->stream();
   if (stream.Restart()) {
-    pbz::FieldStream::Run run;
-    while (stream.Next(&run))
-      reader->ReadAhead(ConstBytes(run.data, run.size));
+    ReadTraceAhead(&stream, reader);
     stream.Restart();
   }
-  const bool ok = ReadTrace(file_name, input, reader);
+  const bool ok = ReadPackets(file_name, input, reader);
   reader->set_schema(nullptr);
   schema.ReportUnused(kProgram, program::DisplayName(file_name));
   return ok;
@@ -135,6 +133,8 @@ std::vector<std::string> OmissionsOf(const TimelineReader& reader) {
       "refer to others from before the trace");
   add(reader.skipped_by_loss(), "packet", "is of no use, since others are lost",
       "are of no use, since others are lost");
+  add(reader.undescribed(), "extension", "that nothing describes: not read",
+      "that nothing describes: not read");
   for (const auto& [what, count] : reader.unread())
     lines.push_back(std::to_string(count) + " " + what + ": not read");
   return lines;

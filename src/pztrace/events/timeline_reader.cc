@@ -34,7 +34,7 @@ TimelineReader::Callbacks TimelineReader::WithArgs(Callbacks callbacks) {
     if (arg_schema_.event == nullptr && arg_schema_.messages != nullptr)
       arg_schema_.event = EventType(*arg_schema_.messages->Type());
     ArgEncoder encoder(&texts_, args);
-    AddEventArgs(event, arg_schema_, &encoder);
+    num_undescribed_ += AddEventArgs(event, arg_schema_, &encoder);
   };
   callbacks.on_extension_descriptor = [this](ConstBytes descriptor) {
     if (arg_schema_.messages == nullptr)

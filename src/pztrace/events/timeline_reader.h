@@ -3,6 +3,8 @@
 #ifndef SRC_PZTRACE_EVENTS_TIMELINE_READER_H_
 #define SRC_PZTRACE_EVENTS_TIMELINE_READER_H_
 
+#include <stdint.h>
+
 #include <string>
 
 #include "protozero/tracing/trace_reader.h"
@@ -40,6 +42,9 @@ class TimelineReader : public protozero::TraceReader {
     arg_schema_ = {schema, nullptr};
   }
 
+  // Counts the extensions of events that nothing describes, in arguments.
+  uint64_t undescribed() const { return num_undescribed_; }
+
   // Gives the arguments of an event to |sink|, see DecodeArgs(). REQUIRES: this
   // reader has encoded them, or an ArgEncoder without texts.
   void ReadArgs(const EventDetails& details,
@@ -58,6 +63,7 @@ class TimelineReader : public protozero::TraceReader {
 
   ArgSchema arg_schema_;  // Without an event if it has to be found again.
   ArgTexts texts_;
+  uint64_t num_undescribed_ = 0;
 };
 
 }  // namespace pztrace

@@ -18,7 +18,7 @@ import sys
 from cases import run_cases
 from row_cases import encode, text_of_line
 from timeline_command import PZTRACE, TimelineCommandTest, has_sqlite
-from track_events import BEGIN, END, INSTANT, arg, described, event, name
+from track_events import BEGIN, END, INSTANT, arg, described, event, first_packet, name
 from wire import delimited, double, integer
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
@@ -387,6 +387,14 @@ class ContentTest(SqlTest):
                   'JOIN slice AS a ON a.id = slice_out JOIN slice AS b ON b.id = slice_in '
                   'ORDER BY a.ts, b.ts'),
         [('s10', 's20', 5), ('s10', 's50', -1), ('s20', 's30', 5), ('s40', 's45', 5)])
+
+  def test_extensions_that_nothing_describes_are_counted(self):
+    self.path.write_bytes(
+        first_packet(1) +
+        event(1, INSTANT, 1, name('x'), integer(9900, 7), delimited(9901, b'y')) +
+        event(1, INSTANT, 1, name('y')))
+    self.assertEqual(self.ask('SELECT count(*) FROM args')[1],
+                     '2 extensions that nothing describes: not read\n')
 
   def test_flows_of_the_json_format(self):
     def events(*fields):
