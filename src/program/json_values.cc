@@ -31,6 +31,13 @@ struct JsonAppender {
       AppendJsonString(NonFiniteName(value), json);
   }
   void operator()(Decimal value) const { *json += value.digits; }
+  void operator()(Address address) const {
+    char text[20] = {'"', '0', 'x'};
+    const auto end =
+        std::to_chars(text + 3, text + sizeof(text) - 1, address.value, 16);
+    *end.ptr = '"';
+    json->append(text, static_cast<size_t>(end.ptr + 1 - text));
+  }
   void operator()(std::string_view text) const { AppendJsonString(text, json); }
 
   std::string* json;

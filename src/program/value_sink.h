@@ -15,6 +15,11 @@ struct Decimal {
   std::string_view digits;
 };
 
+// An address, which is shown in hexadecimal.
+struct Address {
+  uint64_t value;
+};
+
 // A value that is neither a dictionary nor an array. std::monostate is null.
 using Value = std::variant<std::monostate,
                            bool,
@@ -22,6 +27,7 @@ using Value = std::variant<std::monostate,
                            uint64_t,
                            double,
                            Decimal,
+                           Address,
                            std::string_view>;
 
 // Takes the values of a structure in order, such as {"a":[1,"x"]}:

@@ -2,9 +2,6 @@
 
 #include "src/pztrace/events/annotation_args.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-
 #include <string>
 #include <variant>
 
@@ -186,7 +183,7 @@ class AnnotationReader {
             TextOf(InternedData::kDebugAnnotationStringValuesFieldNumber,
                    value.as_uint64()));
       case Annotation::kPointerValueFieldNumber:
-        return AddPointer(value.as_uint64());
+        return args_->Add(program::Address{value.as_uint64()});
       case Annotation::kLegacyJsonValueFieldNumber:
         return AddJson(ViewOf(value.as_string()));
       case Annotation::kNestedValueFieldNumber:
@@ -202,12 +199,6 @@ class AnnotationReader {
       AddElements(annotation.bytes, depth + 1);
     else
       args_->Add(std::monostate());
-  }
-
-  void AddPointer(uint64_t value) {
-    char text[32];
-    snprintf(text, sizeof(text), "0x%" PRIx64, value);
-    args_->Add(std::string_view(text));
   }
 
   void AddJson(std::string_view text) {

@@ -70,6 +70,7 @@ EncodedValue TakeValue(std::string_view* bytes) {
       break;
     case ArgEncoder::kInteger:
     case ArgEncoder::kUnsigned:
+    case ArgEncoder::kAddress:
     case ArgEncoder::kSharedText:
       value.number = TakeVarInt(bytes);
       break;
@@ -232,6 +233,8 @@ class ArgDecoder {
         return sink_->Add(ZigZagDecode(value.number));
       case ArgEncoder::kUnsigned:
         return sink_->Add(value.number);
+      case ArgEncoder::kAddress:
+        return sink_->Add(program::Address{value.number});
       case ArgEncoder::kReal: {
         std::string_view bytes = value.bytes;
         return sink_->Add(TakeNumber<double>(&bytes));

@@ -72,6 +72,8 @@ void ArgEncoder::Add(const program::Value& value) {
           char bytes[1 + sizeof(of_type)] = {kReal};
           memcpy(bytes + 1, &of_type, sizeof(of_type));
           args_->append(bytes, sizeof(bytes));
+        } else if constexpr (std::is_same_v<T, program::Address>) {
+          AddTyped(kAddress, of_type.value);
         } else if constexpr (std::is_same_v<T, program::Decimal>) {
           AddText(kDecimal, of_type.digits);
         } else {

@@ -40,7 +40,8 @@ class ArgTexts {
 //   member: varint: 4 * size + 2 * is_shared + is_field | name | value
 //   value:  the type, a byte, and after it:
 //     null, false, true    nothing
-//     integer, real        a zigzag varint, a varint; the 8 bytes of a double
+//     integer, address     a zigzag varint, a varint
+//     real                 the 8 bytes of a double
 //     decimal, text        a varint: the size | the bytes
 //     dictionary, array    4 bytes: the size | members or values
 //
@@ -59,7 +60,8 @@ class ArgEncoder final : public program::ValueSink {
     kText,
     kSharedText,
     kDictionary,
-    kArray
+    kArray,
+    kAddress
   };
   static constexpr size_t kSizeBytes = 4;
 

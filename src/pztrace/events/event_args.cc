@@ -156,9 +156,17 @@ void FieldAdder::AddChromeDetails(const TrackEvent::Decoder& event) {
     AddFields("chrome_keyed_service", [&] { AddText("name", service.name()); });
   }
   if (event.has_chrome_legacy_ipc()) {
-    const trace::ChromeLegacyIpc::Decoder ipc(event.chrome_legacy_ipc());
+    using Ipc = trace::ChromeLegacyIpc;
+    const Ipc::Decoder ipc(event.chrome_legacy_ipc());
     AddFields("chrome_legacy_ipc", [&] {
-      AddNumber("message_class", ipc.message_class());
+      // A class that has no name here is none.
+      constexpr std::string_view kPrefix = "CLASS_";
+      const auto message_class = static_cast<uint32_t>(ipc.message_class());
+      const std::string_view name = trace::ChromeLegacyIpc_MessageClass_Name(
+          message_class <= trace::ChromeLegacyIpc_MessageClass_MAX
+              ? static_cast<Ipc::MessageClass>(message_class)
+              : Ipc::CLASS_UNSPECIFIED);
+      AddText("message_class", name.substr(kPrefix.size()));
       AddNumber("message_line", ipc.message_line());
     });
   }

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <functional>
 #include <system_error>
 #include <tuple>
 #include <variant>
@@ -54,7 +55,8 @@ constexpr std::tuple kArgTable{
     TableColumn{"arg_set_id", "", &ArgRow::set},
     TableColumn{"flat_key", "as `debug.user.ids`", &ArgRow::flat_key},
     TableColumn{"key", "as `debug.user.ids[0]`", &ArgRow::key},
-    TableColumn{"value_type", "int, uint, bool, real, string, null or json",
+    TableColumn{"value_type",
+                "int, uint, bool, real, string, pointer, null or json",
                 &ArgRow::type},
     TableColumn{"int_value", "", &ArgRow::integer},
     TableColumn{"real_value", "", &ArgRow::real},
@@ -82,6 +84,9 @@ struct ArgRows::ValueWriter {
       args->AddRow("real", {}, value);
     else
       args->AddText("string", program::NonFiniteName(value));
+  }
+  void operator()(program::Address value) const {
+    args->AddRow("pointer", static_cast<int64_t>(value.value));
   }
   void operator()(program::Decimal value) const {
     const char* const begin = value.digits.data();
@@ -116,11 +121,18 @@ void ArgRows::BeginSet(int64_t set, size_t size) {
   key_.clear();
   levels_.assign(1, {Container::kDictionary, "", ""});
   budget_ = kMinKeys + kMaxKeyGrowth * size;
+  keys_.clear();
+  has_changed_name_ = false;
 }
 
 void ArgRows::FinishSet() {
   if (rest_)
     EndRest();
+  if (!has_changed_name_)
+    return;
+  std::sort(keys_.begin(), keys_.end());
+  for (size_t i = 1; i < keys_.size(); ++i)
+    num_ambiguous_ += keys_[i] == keys_[i - 1];
 }
 
 void ArgRows::Begin(Container container) {
@@ -160,6 +172,7 @@ void ArgRows::Name(std::string_view name, NameKind kind) {
     key_ += '.';
   else if (kind == NameKind::kFree)
     key_ += "debug.";
+  const size_t name_begin = key_.size();
   if (kind == NameKind::kField) {
     key_ += BareName(name);
   } else {
@@ -167,6 +180,7 @@ void ArgRows::Name(std::string_view name, NameKind kind) {
     for (const char c : name)
       key_ += c == '.' || c == '[' || c == ']' ? '_' : c;
   }
+  has_changed_name_ |= key_.compare(name_begin, std::string::npos, name) != 0;
   flat_key_.append(key_, size);
   if (kind == NameKind::kField)
     ShowAsPerfetto();
@@ -225,6 +239,7 @@ void ArgRows::AddRow(const char* type,
                      std::optional<int64_t> integer,
                      std::optional<double> real,
                      std::optional<std::string_view> text) {
+  keys_.push_back(std::hash<std::string_view>()(key_));
   budget_ -= std::min(budget_, flat_key_.size() + key_.size());
   WriteRow(kArgTable, ArgRow{set_, flat_key_, key_, type, integer, real, text},
            rows_);

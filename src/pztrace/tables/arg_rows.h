@@ -42,6 +42,10 @@ class ArgRows final : public program::ValueSink {
   void BeginSet(int64_t set, size_t size);
   void FinishSet();
 
+  // Counts the values whose key another one of their event has, because '.',
+  // '[' and ']' in a name are '_', and extensions have no package.
+  uint64_t ambiguous() const { return num_ambiguous_; }
+
   void Begin(Container container) override;
   void End() override;
   void Name(std::string_view name, NameKind kind = NameKind::kFree) override;
@@ -83,6 +87,9 @@ class ArgRows final : public program::ValueSink {
   size_t budget_ = 0;
   std::string rest_json_;
   std::optional<program::JsonValues> rest_;
+  std::vector<size_t> keys_;  // The hashes of the keys of the event.
+  bool has_changed_name_ = false;
+  uint64_t num_ambiguous_ = 0;
   size_t rest_depth_ = 0;  // The number of open containers within it.
 };
 

@@ -207,6 +207,13 @@ class TraceDatabase {
     if (reader_.lost_ends() != 0)
       database_->RemoveReferences("slice", "parent_id");
     PrintOmissions(reader_, stderr);
+    if (args_.ambiguous() != 0) {
+      fprintf(
+          stderr,
+          "%s in args with the key of another of the same event: '.', '[' "
+          "and ']' in names are '_' there, and extensions have no package\n",
+          CountOf(args_.ambiguous(), "value").c_str());
+    }
     return is_whole;
   }
 

@@ -332,6 +332,40 @@ class ContentTest(SqlTest):
                       ('track_event.log_message.file_name', 'f'),
                       ('chrome_user_event.action', 'u')])
 
+  def test_keys_that_are_the_same(self):
+    def event_with(*names):
+      return 'INSTANT name: "a" ' + ' '.join(
+          f'debug_annotations {{ name: "{key}" int_value: {i} }}'
+          for i, key in enumerate(names))
+
+    self.path.write_bytes(trace_of('\n'.join((
+        'thread', '100 ' + event_with('a.b', 'a_b', 'c[0]', 'd'),
+        '200 ' + event_with('a_b', 'c_0_'),
+        '300 INSTANT name: "b" debug_annotations { name: "a" dict_entries { name: "b" '
+        'int_value: 4 } } debug_annotations { name: "a.b" int_value: 5 }',
+        '400 ' + event_with('[x', ']x', '.x')))))
+    rows, error = self.ask('SELECT key, int_value FROM args JOIN slice USING (arg_set_id) '
+                           'ORDER BY ts, int_value', '--format', 'csv')
+    self.assertEqual(rows.split()[1:], [
+        'debug.a_b,0', 'debug.a_b,1', 'debug.c_0_,2', 'debug.d,3',
+        'debug.a_b,0', 'debug.c_0_,1', 'debug.a.b,4', 'debug.a_b,5',
+        'debug._x,0', 'debug._x,1', 'debug._x,2'])
+    self.assertIn('3 values in args with the key of another', error)
+    self.assertEqual(self.ask('SELECT count(*) FROM slice')[1], '')
+
+  def test_pointers_and_enums(self):
+    trace = trace_of(
+        'thread\n100 INSTANT name: "a" debug_annotations { name: "p" pointer_value: 4096 } '
+        'debug_annotations { name: "q" pointer_value: 18446744073709551615 } '
+        'chrome_legacy_ipc { message_class: CLASS_WIDGET message_line: 4 }\n'
+        '200 INSTANT name: "b" chrome_legacy_ipc { message_line: 5 }')
+    self.assertEqual(
+        self.rows(trace, "SELECT key, value_type, int_value, string_value FROM args"),
+        [('debug.p', 'pointer', 4096, None), ('debug.q', 'pointer', -1, None),
+         ('legacy_ipc.class', 'string', None, 'WIDGET'), ('legacy_ipc.line', 'uint', 4, None),
+         ('legacy_ipc.class', 'string', None, 'UNSPECIFIED'),
+         ('legacy_ipc.line', 'uint', 5, None)])
+
   def test_an_end_adds_to_dictionaries_and_arrays(self):
     trace = trace_of(
         'thread\n100 BEGIN name: "a" debug_annotations { name: "d" '
