@@ -5,12 +5,15 @@
 #include <errno.h>
 #include <sqlite3.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <optional>
 #include <utility>
 
+#include "src/program/io.h"
 #include "src/pztrace/tables/database_tables.h"
 #include "src/pztrace/tables/stored_table.h"
 #include "src/pztrace/trace_file/output_file.h"
@@ -152,12 +155,22 @@ class SqliteRows : public FoundRows {
 
 class SqliteDatabase : public Database {
  public:
-  bool Open(const std::string& path, int flags) {
+  bool Open(const std::string& path, int flags, const char* vfs = nullptr) {
     sqlite3* database = nullptr;
     const int result = sqlite3_open_v2(path.c_str(), &database,
-                                       flags | SQLITE_OPEN_NOMUTEX, nullptr);
+                                       flags | SQLITE_OPEN_NOMUTEX, vfs);
     database_.reset(database);
     return Check(result);
+  }
+
+  // Opens a database whose log holds changes, but that no program has open.
+  // The index of the log is in memory then, and nothing changes the files.
+  bool OpenWithLog(const std::string& path) {
+    return Open(path, SQLITE_OPEN_READONLY, "unix-none") &&
+           Check(sqlite3_db_config(database_.get(),
+                                   SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1,
+                                   nullptr)) &&
+           Run("PRAGMA locking_mode = EXCLUSIVE");
   }
 
   bool Run(const char* statements) override {
@@ -360,6 +373,44 @@ bool EmptyFile(const std::string& path, std::string* why) {
   return is_empty;
 }
 
+// The files beside a database in WAL mode: its log, and the index of that,
+// which is there while a program has the database open.
+enum class LogFiles { kNone, kLog, kLogAndIndex };
+
+// Returns the files beside a database; nothing if it is in no WAL mode.
+std::optional<LogFiles> LogFilesOf(const std::string& path) {
+  // The versions of the file's format that writing and reading need.
+  constexpr size_t kVersions = 18;
+  constexpr char kWal = 2;
+  char bytes[kVersions + 2] = {};
+  const program::ScopedFile file(fopen(path.c_str(), "rb"));
+  if (!file || fread(bytes, 1, sizeof(bytes), file.get()) != sizeof(bytes) ||
+      bytes[kVersions] != kWal || bytes[kVersions + 1] != kWal) {
+    return std::nullopt;
+  }
+  struct stat status;
+  if (stat((path + "-wal").c_str(), &status) != 0)
+    return LogFiles::kNone;
+  const bool is_empty = status.st_size == 0;
+  if (stat((path + "-shm").c_str(), &status) == 0)
+    return LogFiles::kLogAndIndex;
+  return is_empty ? LogFiles::kNone : LogFiles::kLog;
+}
+
+// Returns the URI of a file that nothing changes.
+std::string ImmutableUri(const std::string& path) {
+  std::string uri = "file:";
+  for (const char c : path) {
+    constexpr char kDigits[] = "0123456789abcdef";
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '%' || c == '?' || c == '#')
+      uri += {'%', kDigits[byte >> 4], kDigits[byte & 15]};
+    else
+      uri += c;
+  }
+  return uri + "?immutable=1";
+}
+
 std::unique_ptr<Database> OpenDatabase(const std::string& path,
                                        int flags,
                                        std::string* why) {
@@ -405,7 +456,23 @@ std::unique_ptr<Database> Database::CreateInMemory(std::string* why) {
 
 std::unique_ptr<Database> Database::Open(const std::string& path,
                                          std::string* why) {
-  return OpenDatabase(FileName(path), SQLITE_OPEN_READONLY, why);
+  // SQLite looks for the log of the file that a link refers to.
+  const std::unique_ptr<char, decltype(&free)> real(
+      realpath(path.c_str(), nullptr), &free);
+  const std::string name = real ? real.get() : FileName(path);
+  const std::optional<LogFiles> log = LogFilesOf(name);
+  // SQLite would make the files of the mode, or fail where it cannot.
+  if (log == LogFiles::kNone) {
+    return OpenDatabase(ImmutableUri(name),
+                        SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, why);
+  }
+  if (log != LogFiles::kLog)
+    return OpenDatabase(name, SQLITE_OPEN_READONLY, why);
+  auto database = std::make_unique<SqliteDatabase>();
+  if (database->OpenWithLog(name))
+    return database;
+  *why = database->error();
+  return nullptr;
 }
 
 }  // namespace pztrace

@@ -11,6 +11,7 @@ import os
 import pathlib
 import random
 import re
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -579,6 +580,41 @@ class CommandTest(SqlTest):
         self.assertEqual(output, '')
         self.assertIn('can only read this database', error)
         self.assertEqual(sorted(folder.iterdir()), before)
+
+  def test_a_database_in_wal_mode(self):
+    folder = self.path.with_suffix('.wal')
+    folder.mkdir()
+
+    def sum_of(path):
+      before = sorted((file.name, file.stat().st_size) for file in folder.iterdir())
+      folder.chmod(0o555)
+      try:
+        result = self.ask('SELECT sum(x) FROM t', '--format', 'csv', file=path)
+      finally:
+        folder.chmod(0o755)
+      self.assertEqual(before, sorted((file.name, file.stat().st_size)
+                                      for file in folder.iterdir()))
+      return int(result[0].split()[1])
+
+    path = folder / 'a%20?b#.db'
+    writer = sqlite3.connect(path)
+    writer.executescript('PRAGMA journal_mode = WAL; CREATE TABLE t(x); '
+                         'INSERT INTO t VALUES(1); PRAGMA wal_checkpoint(TRUNCATE)')
+    writer.execute('INSERT INTO t VALUES(20)')
+    writer.commit()
+    self.assertEqual(sum_of(path), 21)
+    # A copy has the log, and perhaps its index.
+    copy = folder / 'copy.db'
+    for end in '', '-wal', '-shm':
+      shutil.copy(f'{path}{end}', f'{copy}{end}')
+    self.assertEqual(sum_of(copy), 21)
+    pathlib.Path(f'{copy}-shm').unlink()
+    self.assertEqual(sum_of(copy), 21)
+    writer.close()
+    self.assertEqual(sum_of(path), 21)
+    link = folder / 'link.db'
+    link.symlink_to(copy)
+    self.assertEqual(sum_of(link), 21)
 
   def test_a_database_from_others(self):
     path = self.path.with_suffix('.db')
