@@ -479,7 +479,10 @@ bool MakeTraceDatabase(const std::string& file_name,
   database->Run("BEGIN");
   MakeTraceTables(database.get());
   const bool is_whole = FillTraceTables(file_name, input, database.get());
-  database->Run("CREATE INDEX args_of_set ON args(arg_set_id)");
+  database->Run(
+      "CREATE INDEX args_of_set ON args(arg_set_id);"
+      "CREATE INDEX slices_within ON slice(parent_id) "
+      "WHERE parent_id IS NOT NULL");
   if (database->Run("COMMIT"))
     return is_whole;
   program::PrintError(kProgram, "%s", database->error().c_str());

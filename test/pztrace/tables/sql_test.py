@@ -213,6 +213,12 @@ class QueriesTest(SqlTest):
     self.assertEqual(self.rows(trace, 'SELECT name, depth, parent_id FROM slice'),
                      [('later', None, None), ('whole', 1, None)])
 
+  def test_a_database_finds_the_slices_within_one(self):
+    plan = self.rows(
+        trace_of(TRACE), 'EXPLAIN QUERY PLAN SELECT (SELECT count(*) FROM slice AS c '
+        'WHERE c.parent_id = s.id) FROM slice AS s')
+    self.assertIn('slices_within (parent_id=?)', str(plan))
+
   def test_tracks(self):
     database = self.database(trace_of(TRACE))
     for query, expected in (
