@@ -164,7 +164,8 @@ program::Command ExportCommand(ExportArguments* arguments) {
         "http://localhost:4318",
         &arguments->endpoint},
        {"--unfinished",
-        "rows of slices without an end, too; their dur and self are null",
+        "rows of slices without an end, too; their dur is until the end of the "
+        "recording, and their self is null",
         &arguments->unfinished},
        {"--escape-formulas",
         "for spreadsheets: begin texts in CSV that they would compute with a '",

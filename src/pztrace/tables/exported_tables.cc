@@ -133,7 +133,7 @@ constexpr std::tuple kEventColumns{
                 &EventCells::ended_flows}};
 
 struct SliceCells : EventCells {
-  RarelyNull dur() const { return {is_open, slice.duration_ns}; }
+  uint64_t dur() const { return slice.duration_ns; }
   RarelyNull self() const { return {is_open, slice.self_ns}; }
   uint32_t depth() const { return slice.depth; }
 
@@ -144,9 +144,13 @@ struct SliceCells : EventCells {
 
 constexpr std::tuple kSliceColumns = std::tuple_cat(
     kTimeColumns,
-    std::tuple{TableColumn{"dur", "null of a slice that had not ended",
+    std::tuple{TableColumn{"dur",
+                           "until the end of the recording if the slice had "
+                           "not ended",
                            &SliceCells::dur, Unit::kNs},
-               TableColumn{"self", "dur without the slices within it",
+               TableColumn{"self",
+                           "dur without the slices within it, null of a slice "
+                           "that had not ended",
                            &SliceCells::self, Unit::kNs},
                TableColumn{"depth", "the number of slices around it",
                            &SliceCells::depth}},

@@ -198,13 +198,15 @@ class ExportTest(TimelineCommandTest):
 
   def test_slices_without_an_end(self):
     trace = (described() + event(1, BEGIN, 0, name('outer')) +
-             event(1, BEGIN, 5, name('inner')) + event(1, INSTANT, 10, name('last')))
+             event(1, BEGIN, 5, name('inner')) + event(1, INSTANT, 10, name('last')) +
+             # The recording goes on for 100 ns.
+             packet(9, delimited(6, delimited(1, integer(1, 6) + integer(2, 1115)))))
     for args, expected in ((), []), (('--unfinished',), [('inner', 1), ('outer', 0)]):
       out, error = self.run_command(trace, '--slices', '--format', 'ndjson', *args)
       rows = [json.loads(line) for line in out.splitlines()]
       self.assertEqual([(row['name'], row['depth']) for row in rows], expected)
-      self.assertEqual({(row['dur'], row['self']) for row in rows},
-                       {(None, None)} if rows else set())
+      self.assertEqual([(row['dur'], row['self']) for row in rows],
+                       [(110, None), (115, None)] if rows else [])
       self.assertEqual(error, '2 slices had not ended\n')
 
   def test_paths_of_tracks(self):
