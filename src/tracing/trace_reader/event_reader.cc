@@ -273,7 +273,10 @@ uint64_t EventReader::Read(ConstBytes bytes,
   event.bytes = bytes;
   event.sequence = sequence;
   event.time_ns = time_ns;
-  event.track = TrackOf(fields, sequence);
+  if (fields.has_track || fields.has_legacy_event)
+    event.track = TrackOf(fields, sequence);
+  else
+    event.track = sequence->OwnTrack(&parts_.tracks);
   event.has_text =
       fields.num_categories != 0 || fields.has_name || fields.name_iid != 0;
   event.has_flows = fields.has_flows;

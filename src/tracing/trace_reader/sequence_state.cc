@@ -84,7 +84,7 @@ uint64_t SequenceState::ToTraceTime(uint64_t timestamp,
     known_clock_ = clocks->FindRelated(clock, id);
     known_clock_id_ = clock;
     known_generation_ = clocks->generation();
-    // What comes later may say that it is the clock of the trace.
+    // A later packet may have said that it is the clock of the trace.
     if (clocks->IsTraceClock(clock))
       return timestamp;
   }
