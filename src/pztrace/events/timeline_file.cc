@@ -38,7 +38,7 @@ void ReadFileAhead(const std::string& file_name,
   ReadTraceAhead(&stream, reader);
 }
 
-bool ReadPackets(const std::string& file_name,
+bool ReadRuns(const std::string& file_name,
                  TraceInput* input,
                  protozero::TraceReader* reader) {
   TraceStream& stream = input->stream();
@@ -69,7 +69,7 @@ bool ReadTrace(const std::string& file_name,
                TraceInput* input,
                protozero::TraceReader* reader) {
   reader->set_read_ahead([&] { ReadFileAhead(file_name, reader); });
-  return ReadPackets(file_name, input, reader);
+  return ReadRuns(file_name, input, reader);
 }
 
 bool ReadTimeline(const std::string& file_name,
@@ -86,7 +86,7 @@ bool ReadTimeline(const std::string& file_name,
     ReadTraceAhead(&stream, reader);
     stream.Restart();
   }
-  const bool ok = ReadPackets(file_name, input, reader);
+  const bool ok = ReadRuns(file_name, input, reader);
   reader->set_schema(nullptr);
   schema.ReportUnused(kProgram, program::DisplayName(file_name));
   return ok;
