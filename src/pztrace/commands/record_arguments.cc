@@ -16,6 +16,8 @@ namespace pztrace {
 
 namespace {
 
+constexpr uint32_t kDefaultSamplesHz = 1000;
+constexpr uint32_t kMaxSamplesHz = 10000;
 constexpr uint32_t kDefaultBeforeMs = 10000;
 // The defaults of a flight recorder. Its service keeps nothing in a buffer.
 constexpr uint32_t kDefaultFlightPrograms = 8;
@@ -111,6 +113,18 @@ std::vector<program::Option> SourceOptions(RecordArguments* arguments) {
        &arguments->config_file}};
 }
 
+// those that ask the kernel about threads;
+std::vector<program::Option> ThreadOptions(RecordArguments* arguments) {
+  return {
+      {"--scheduling",
+       "record when the threads of these programs run, are preempted, and wait",
+       &arguments->record.threads.has_switches},
+      {"--samples HZ",
+       "record the stack of each thread so many times in a second that it runs",
+       &arguments->samples},
+      {"--why", "both, with a thousand samples", &arguments->wants_why}};
+}
+
 // and the others.
 std::vector<program::Option> TextOptions(RecordArguments* arguments) {
   return {
@@ -192,6 +206,7 @@ std::string ParseFlightRecorder(RecordArguments* arguments,
       : !record.strings.are_empty()       ? "--drop-strings or --hash-strings"
       : !arguments->shared_memory.empty() ? "--shared-memory"
       : record.fails_on_loss              ? "--fail-on-loss"
+      : record.threads.are_wanted() ? "--scheduling, --samples or --why"
                                           : nullptr;
   if (no_use != nullptr) {
     return std::string(
@@ -258,6 +273,26 @@ std::string ParseSizes(const RecordArguments& arguments, RecordLimits* limits) {
   return problem;
 }
 
+// Parses what the kernel is asked about threads. Returns the problem.
+std::string ParseThreads(const RecordArguments& arguments,
+                         KernelEvents::Options* threads) {
+  if (arguments.wants_why) {
+    threads->has_switches = true;
+    threads->samples_hz = kDefaultSamplesHz;
+  }
+  if (arguments.samples.empty())
+    return "";
+  const char* const end = arguments.samples.data() + arguments.samples.size();
+  const std::from_chars_result result =
+      std::from_chars(arguments.samples.data(), end, threads->samples_hz);
+  if (result.ec != std::errc() || result.ptr != end ||
+      threads->samples_hz == 0 || threads->samples_hz > kMaxSamplesHz) {
+    return "--samples takes a number from 1 to " +
+           std::to_string(kMaxSamplesHz);
+  }
+  return "";
+}
+
 // Parses the processes. Returns the problem.
 std::string ParsePids(const RecordArguments& arguments, RecordLimits* limits) {
   for (const std::string& text : arguments.pids) {
@@ -293,7 +328,7 @@ std::string ProblemOfRotation(const RecordArguments& arguments) {
 program::Command RecordCommand(RecordArguments* arguments) {
   std::vector<program::Option> options = OutputOptions(arguments);
   for (const auto& more : {KeepOptions(arguments), SourceOptions(arguments),
-                           TextOptions(arguments)}) {
+                           ThreadOptions(arguments), TextOptions(arguments)}) {
     options.insert(options.end(), more.begin(), more.end());
   }
   return {
@@ -329,6 +364,8 @@ std::string ParseLimits(RecordArguments* arguments, RecordLimits* limits) {
         ParseSizeOrMilliseconds("--rotate", arguments->rotate,
                                 &record.rotation.bytes, &record.rotation.ms);
   }
+  if (problem.empty())
+    problem = ParseThreads(*arguments, &record.threads);
   if (!record.flight_folder.empty() && problem.empty())
     problem = ParseFlightRecorder(arguments, limits);
   if (problem.empty())

@@ -35,6 +35,8 @@ struct RecordArguments {
   std::vector<std::string> pids;
   std::vector<std::string> names;
   std::vector<std::string> sessions;
+  std::string samples;
+  bool wants_why = false;
 };
 
 // Returns the command. It parses into |arguments|, which has to outlive it.

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <memory>
 
 #include "src/program/io.h"
 #include "src/program/text.h"
@@ -21,8 +22,10 @@
 #include "src/pztrace/record/recording_sink.h"
 #include "src/pztrace/record/recording_status.h"
 #include "src/pztrace/record/runtime_folder.h"
+#include "src/pztrace/scheduling/scheduling_recorder.h"
 #include "src/tracing/ipc/user_folder.h"
 #include "src/tracing/local/flight_folder.h"
+#include "src/tracing/service/name_pattern.h"
 #include "src/tracing/shared_memory/out_of_memory.h"
 
 namespace pztrace {
@@ -90,12 +93,13 @@ const char* RemedyFor(const RecordOptions& options) {
              : "";
 }
 
-// Lets producers connect, and begins to record. Returns false, and has printed
+// Lets producers connect, and begins to record |config|. Returns false, and has printed
 // why, if that is not possible.
 bool Start(const RecordOptions& options,
+           const protozero::TraceConfig& config,
            const std::string& folder,
            RecordingSession* session) {
-  if (!session->Start(options.config, RemedyFor(options)))
+  if (!session->Start(config, RemedyFor(options)))
     return false;
   const bool has_command = !options.command.empty();
   if (options.session.empty() ||
@@ -238,6 +242,54 @@ bool WaitForCommand(const Interrupts& interrupts, RecordingSession* session) {
   return command->Finish();
 }
 
+// Returns whether the session records that data source of the producer.
+bool IsWanted(const protozero::TraceConfig& config,
+              const protozero::TracingService::ProducerInfo& producer,
+              const std::string& source_name) {
+  using Source = protozero::TraceConfig::DataSource;
+  return std::any_of(
+      config.data_sources.begin(), config.data_sources.end(),
+      [&](const Source& source) {
+        const auto has = [](const auto& list, const auto& is_right) {
+          return list.empty() ||
+                 std::any_of(list.begin(), list.end(), is_right);
+        };
+        return source.config.name == source_name &&
+               has(source.producer_pids,
+                   [&](int32_t pid) { return pid == producer.pid; }) &&
+               has(source.producer_name_filter,
+                   [&](const auto& name) { return name == producer.name; }) &&
+               has(source.producer_name_patterns, [&](const auto& pattern) {
+                 return protozero::service::IsLike(producer.name, pattern);
+               });
+      });
+}
+
+// Opens the kernel's events about threads, if they are wanted, and adds their
+// data source to |config|. Returns null if there are none.
+std::unique_ptr<SchedulingRecorder> OpenScheduling(
+    const RecordOptions& options,
+    RecordingSession* session,
+    protozero::TraceConfig* config) {
+  if (!options.threads.are_wanted())
+    return nullptr;
+  auto scheduling = std::make_unique<SchedulingRecorder>(options.threads);
+  if (!scheduling->Open())
+    return nullptr;
+  session->SetObserver(
+      [&options, recorder = scheduling.get()](
+          const protozero::TracingService::ProducerInfo& producer,
+          const protozero::DataSourceDescriptor& source) {
+        if (IsWanted(options.config, producer, source.name))
+          recorder->AddProcess(producer.pid);
+      });
+  protozero::TraceConfig::DataSource source;
+  source.config.name = SchedulingRecorder::kDataSource;
+  source.producer_pids = {getpid()};
+  config->data_sources.push_back(source);
+  return scheduling;
+}
+
 // Writes a trace.
 bool RecordToFile(const RecordOptions& options,
                   const std::string& folder,
@@ -246,8 +298,13 @@ bool RecordToFile(const RecordOptions& options,
   const IgnoredSignals ignored;
   RecordingSession session(socket);
   session.problems()->WatchCategories(options.categories);
-  if (!Start(options, folder, &session))
+  protozero::TraceConfig config = options.config;
+  const std::unique_ptr<SchedulingRecorder> scheduling =
+      OpenScheduling(options, &session, &config);
+  if (!Start(options, config, folder, &session))
     return false;
+  if (scheduling != nullptr)
+    scheduling->Connect(session.socket());
   RecordingSink sink(&session, options.config.write_period_ms, options.rotation,
                      options.compression);
   if (!options.strings.are_empty())
@@ -274,6 +331,8 @@ bool RecordToFile(const RecordOptions& options,
   Stop(interrupts, &end, run, &session);
   if (sink.is_out_of_memory())
     session.problems()->OnEarlyEnd();
+  if (scheduling != nullptr)
+    scheduling->Report();
   const bool is_written = Finish(options, &end, &session, &sink);
   return WaitForCommand(interrupts, &session) && is_written;
 }
@@ -286,7 +345,7 @@ bool RecordFlights(const RecordOptions& options,
   protozero::FlightFolder flights;
   RecordingSession session(socket, &flights);
   session.problems()->WatchCategories(options.categories);
-  if (!Start(options, folder, &session))
+  if (!Start(options, options.config, folder, &session))
     return false;
   // The folder of another recorder stays if that is running.
   std::string error;

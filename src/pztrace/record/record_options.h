@@ -11,6 +11,7 @@
 
 #include "protozero/tracing/tracing_service.h"
 #include "src/pztrace/record/recording_rule.h"
+#include "src/pztrace/scheduling/kernel_events.h"
 #include "src/pztrace/trace_file/codec.h"
 #include "src/pztrace/trace_file/string_filter.h"
 #include "src/pztrace/trace_file/trace_output.h"
@@ -44,6 +45,8 @@ struct RecordOptions {
   // The rules that write a file of what they name; may be none. REQUIRES:
   // |config| has their trigger, if there are any.
   WatchedRules watched;
+  // The records of threads that the kernel is asked for.
+  KernelEvents::Options threads;
   // True to make lost packets a failure.
   bool fails_on_loss = false;
   // The command and its arguments; may be empty.

@@ -3,6 +3,7 @@
 #include "src/pztrace/record/recording_session.h"
 
 #include <errno.h>
+#include <unistd.h>
 
 #include "src/program/io.h"
 #include "src/pztrace/program_name.h"
@@ -43,6 +44,11 @@ bool RecordingSession::Start(protozero::TraceConfig config,
   service_.SetDataSourceObserver(
       [this](const TracingService::ProducerInfo& producer,
              const protozero::DataSourceDescriptor& source) {
+        // The recorder may be a producer itself.
+        if (producer.pid == getpid())
+          return;
+        if (observer_)
+          observer_(producer, source);
         problems_.OnDataSource(producer, source);
         offers_.Add(producer, source);
       });

@@ -31,6 +31,12 @@ class RecordingSession : private protozero::TracingService::Consumer {
   RecordingSession(const RecordingSession&) = delete;
   RecordingSession& operator=(const RecordingSession&) = delete;
 
+  // Calls |observer| when a producer offers a data source, with a lock of the
+  // service held. Call it before Start().
+  void SetObserver(protozero::TracingService::DataSourceObserver observer) {
+    observer_ = std::move(observer);
+  }
+
   // Lets producers connect, and records what they trace in the buffers of
   // |config|. Returns false, and has printed why, if that is not possible;
   // |remedy| ends the message if there can be no socket.
@@ -92,6 +98,7 @@ class RecordingSession : private protozero::TracingService::Consumer {
   }
 
   // The first members: the service tells them of producers until its end.
+  protozero::TracingService::DataSourceObserver observer_;
   ProducerProblems problems_;
   ProgramOffers offers_;
   protozero::TracingService service_;

@@ -1,0 +1,224 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include "src/pztrace/scheduling/kernel_events.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "src/pztrace/scheduling/kernel_refusal.h"
+#include "src/pztrace/scheduling/process_files.h"
+
+namespace pztrace {
+
+namespace {
+
+// The sizes of rings. perf_event_mlock_kb allows the largest one by default;
+// all together, they take no more than kMaxRingBytes.
+constexpr size_t kMaxRingSize = 512 * 1024;
+constexpr size_t kMinRingSize = 32 * 1024;
+constexpr size_t kMaxRingBytes = 64 << 20;
+// The number of times that a process's threads are listed. Threads that are
+// made later have inherited their events.
+constexpr int kMaxRounds = 5;
+
+size_t PageSize() {
+  return static_cast<size_t>(sysconf(_SC_PAGESIZE));
+}
+
+}  // namespace
+
+KernelEvents::~KernelEvents() {
+  for (const Ring& ring : rings_)
+    munmap(ring.memory, ring.size + PageSize());
+}
+
+bool KernelEvents::Open(std::string* error) {
+  const auto processors =
+      static_cast<uint32_t>(std::max(1L, sysconf(_SC_NPROCESSORS_CONF)));
+  ring_size_ = kMaxRingSize;
+  while (ring_size_ > kMinRingSize && ring_size_ > kMaxRingBytes / processors)
+    ring_size_ /= 2;
+  for (uint32_t cpu = 0; cpu < processors; ++cpu) {
+    const int problem = OpenRing(cpu);
+    // That processor is off.
+    if (problem == ENODEV)
+      continue;
+    if (problem != 0) {
+      *error = WhyRefused(0, problem);
+      return false;
+    }
+  }
+  return true;
+}
+
+int KernelEvents::OpenEvent(int32_t tid, uint32_t cpu) {
+  const bool has_samples = options_.samples_hz != 0;
+  perf_event_attr attr = {};
+  attr.size = sizeof(attr);
+  attr.type = PERF_TYPE_SOFTWARE;
+  attr.config = has_samples ? PERF_COUNT_SW_CPU_CLOCK : PERF_COUNT_SW_DUMMY;
+  attr.sample_period =
+      has_samples ? uint64_t{1000000000} / options_.samples_hz : 0;
+  attr.sample_type = KernelSampleType(has_samples);
+  attr.sample_id_all = 1;
+  attr.context_switch = options_.has_switches;
+  attr.comm = 1;
+  attr.comm_exec = 1;
+  attr.task = 1;
+  attr.mmap = has_samples;
+  attr.mmap2 = has_samples;
+  attr.inherit = 1;
+  attr.disabled = tid == 0;
+  attr.enable_on_exec = tid == 0;
+  attr.exclude_kernel = !has_samples || !samples_kernel_;
+  attr.exclude_hv = 1;
+  attr.exclude_callchain_kernel = 1;
+  attr.use_clockid = 1;
+  attr.clockid = CLOCK_BOOTTIME;
+  attr.watermark = 1;
+  attr.wakeup_watermark = static_cast<uint32_t>(ring_size_ / 4);
+  attr.build_id = has_samples && wants_build_ids_;
+  const long fd = syscall(SYS_perf_event_open, &attr, tid, cpu, -1,
+                          PERF_FLAG_FD_CLOEXEC);
+  if (fd < 0 && errno == EINVAL && std::exchange(wants_build_ids_, false))
+    return OpenEvent(tid, cpu);
+  if (fd < 0 && errno == EACCES && has_samples &&
+      std::exchange(samples_kernel_, false)) {
+    return OpenEvent(tid, cpu);
+  }
+  return static_cast<int>(fd);
+}
+
+int KernelEvents::OpenRing(uint32_t cpu) {
+  Ring ring;
+  ring.cpu = cpu;
+  ring.fd.Reset(OpenEvent(0, cpu));
+  if (!ring.fd.is_valid())
+    return errno;
+  const int problem = MapRing(&ring);
+  if (problem == 0)
+    rings_.push_back(std::move(ring));
+  return problem;
+}
+
+int KernelEvents::MapRing(Ring* ring) {
+  while (true) {
+    void* const memory =
+        mmap(nullptr, ring_size_ + PageSize(), PROT_READ | PROT_WRITE,
+             MAP_SHARED, ring->fd.get(), 0);
+    if (memory != MAP_FAILED) {
+      ring->memory = memory;
+      ring->size = ring_size_;
+      ring->reader = std::make_unique<KernelRing>(
+          static_cast<const uint8_t*>(memory) + PageSize(), ring_size_);
+      return 0;
+    }
+    // Other recorders of this user may have most of the locked memory.
+    if (errno != EPERM || ring_size_ == kMinRingSize)
+      return errno == EPERM ? ENOMEM : errno;
+    ring_size_ /= 2;
+  }
+}
+
+int KernelEvents::AttachThread(int32_t tid, std::vector<Event>* events) {
+  for (const Ring& ring : rings_) {
+    Event event;
+    event.fd.Reset(OpenEvent(tid, ring.cpu));
+    if (!event.fd.is_valid() && errno == EMFILE && RaiseLimit())
+      event.fd.Reset(OpenEvent(tid, ring.cpu));
+    if (!event.fd.is_valid() ||
+        ioctl(event.fd.get(), PERF_EVENT_IOC_SET_OUTPUT, ring.fd.get()) != 0) {
+      return errno;
+    }
+    ioctl(event.fd.get(), PERF_EVENT_IOC_ID, &event.id);
+    owners_[event.id] = tid;
+    events->push_back(std::move(event));
+  }
+  return 0;
+}
+
+bool KernelEvents::RaiseLimit() {
+  rlimit limit = {};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 ||
+      limit.rlim_cur == limit.rlim_max) {
+    return false;
+  }
+  limit.rlim_cur = limit.rlim_max;
+  return setrlimit(RLIMIT_NOFILE, &limit) == 0;
+}
+
+bool KernelEvents::Attach(int32_t pid,
+                          std::vector<int32_t>* tids,
+                          std::string* error) {
+  std::vector<Event>& events = attached_[pid];
+  std::set<int32_t> known;
+  for (int round = 0; round < kMaxRounds; ++round) {
+    const size_t num_known = known.size();
+    for (const int32_t tid : ThreadsOf(pid)) {
+      if (!known.insert(tid).second)
+        continue;
+      const int problem = AttachThread(tid, &events);
+      // The thread has ended meanwhile.
+      if (problem == ESRCH)
+        continue;
+      if (problem != 0) {
+        *error = WhyRefused(pid, problem);
+        attached_.erase(pid);
+        return false;
+      }
+      tids->push_back(tid);
+    }
+    if (known.size() == num_known)
+      break;
+  }
+  return true;
+}
+
+void KernelEvents::Wait(int timeout_ms, int other_fd) {
+  std::vector<pollfd> fds;
+  fds.push_back({other_fd, POLLIN, 0});
+  for (const Ring& ring : rings_)
+    fds.push_back({ring.fd.get(), POLLIN, 0});
+  poll(fds.data(), static_cast<nfds_t>(fds.size()), timeout_ms);
+}
+
+void KernelEvents::Read(size_t index, std::vector<KernelRecord>* records) {
+  Ring& ring = rings_[index];
+  auto* const page = static_cast<perf_event_mmap_page*>(ring.memory);
+  const uint64_t head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
+  ring.reader->Read(head, records);
+  for (KernelRecord& record : *records) {
+    if (record.kind == KernelRecord::Kind::kLost)
+      record.cpu = ring.cpu;
+  }
+  __atomic_store_n(&page->data_tail, ring.reader->tail(), __ATOMIC_RELEASE);
+}
+
+bool KernelEvents::IsRepeated(const KernelRecord& record,
+                              bool has_own_events) const {
+  if (!has_own_events || record.kind == KernelRecord::Kind::kLost)
+    return false;
+  const auto owner = owners_.find(record.event_id);
+  return owner == owners_.end() || owner->second != record.tid;
+}
+
+uint64_t KernelEvents::num_lost() const {
+  uint64_t sum = 0;
+  for (const Ring& ring : rings_)
+    sum += ring.reader->num_lost();
+  return sum;
+}
+
+}  // namespace pztrace

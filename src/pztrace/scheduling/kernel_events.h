@@ -1,0 +1,105 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef SRC_PZTRACE_SCHEDULING_KERNEL_EVENTS_H_
+#define SRC_PZTRACE_SCHEDULING_KERNEL_EVENTS_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "src/pztrace/scheduling/kernel_record.h"
+#include "src/pztrace/scheduling/kernel_ring.h"
+#include "src/tracing/ipc/scoped_fd.h"
+
+namespace pztrace {
+
+// The kernel's events about threads: perf_event_open(), for a user without
+// privileges.
+//
+// There is a ring for each processor. A thread has an event for each processor,
+// all of which write to that processor's ring; threads and processes that it
+// makes inherit them. The events with which the rings are opened belong to the
+// opening thread, and do nothing there: a child process has them from its
+// exec() on, so a command is recorded from its first instruction.
+class KernelEvents {
+ public:
+  struct Options {
+    bool has_switches = false;
+    // The samples in a second of processor time; 0 for none.
+    uint32_t samples_hz = 0;
+
+    bool are_wanted() const { return has_switches || samples_hz != 0; }
+  };
+
+  explicit KernelEvents(Options options) : options_(options) {}
+  ~KernelEvents();
+
+  KernelEvents(const KernelEvents&) = delete;
+  KernelEvents& operator=(const KernelEvents&) = delete;
+
+  // Opens the rings. The calling thread's later child processes are recorded.
+  // Returns false, and says why and what helps, if the kernel forbids it.
+  bool Open(std::string* error);
+  // Opens events for all threads of a process, and adds those that it has
+  // found. Returns false, and says why and what helps, if the kernel forbids
+  // it; true if the process has ended. REQUIRES: Open() has returned true.
+  bool Attach(int32_t pid, std::vector<int32_t>* tids, std::string* error);
+  // Closes the events of Attach(). Threads that have inherited them are not
+  // recorded any more.
+  void Detach(int32_t pid) { attached_.erase(pid); }
+
+  // Waits until a ring is a quarter full, |other_fd| can be read, or the time
+  // is up.
+  void Wait(int timeout_ms, int other_fd);
+  // Appends the records of a ring, in its order.
+  void Read(size_t ring, std::vector<KernelRecord>* records);
+  size_t num_rings() const { return rings_.size(); }
+  // Returns whether another event of the record's thread says the same.
+  // |has_own_events| if Attach() has added the thread.
+  bool IsRepeated(const KernelRecord& record, bool has_own_events) const;
+
+  // Returns how many records were lost.
+  uint64_t num_lost() const;
+  // Returns whether samples are taken in the kernel, too.
+  bool samples_kernel() const { return samples_kernel_; }
+
+ private:
+  struct Ring {
+    uint32_t cpu = 0;
+    protozero::ScopedFd fd;
+    void* memory = nullptr;
+    size_t size = 0;
+    std::unique_ptr<KernelRing> reader;
+  };
+  struct Event {
+    protozero::ScopedFd fd;
+    uint64_t id = 0;
+  };
+
+  // Returns a descriptor, or -1 and sets errno. A |tid| of 0 is this thread.
+  int OpenEvent(int32_t tid, uint32_t cpu);
+  // Returns an errno.
+  int OpenRing(uint32_t cpu);
+  int MapRing(Ring* ring);
+  int AttachThread(int32_t tid, std::vector<Event>* events);
+  // Lets this process have more descriptors. Returns whether it can.
+  bool RaiseLimit();
+
+  const Options options_;
+  bool samples_kernel_ = true;
+  bool wants_build_ids_ = true;
+  size_t ring_size_ = 0;
+  std::vector<Ring> rings_;
+  std::map<int32_t, std::vector<Event>> attached_;
+  // The threads of events, by the events' ids.
+  std::unordered_map<uint64_t, int32_t> owners_;
+};
+
+}  // namespace pztrace
+
+#endif  // SRC_PZTRACE_SCHEDULING_KERNEL_EVENTS_H_

@@ -1,0 +1,181 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include "src/pztrace/scheduling/kernel_record.h"
+
+#include <linux/perf_event.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+
+namespace pztrace {
+
+namespace {
+
+using Kind = KernelRecord::Kind;
+
+// The fields at the end of all records but samples, in this order:
+//
+//   | pid u32 | tid u32 | time u64 | cpu u32 | 0 u32 | event id u64 |
+constexpr size_t kTrailerSize = 32;
+// PERF_CONTEXT_MAX is the smallest of the marks between the kernel's part of a
+// callchain and the user's. They are no addresses.
+constexpr uint64_t kFirstMark = static_cast<uint64_t>(PERF_CONTEXT_MAX);
+// A bit of the misc field of PERF_RECORD_MMAP2 that older headers lack.
+constexpr uint16_t kMiscHasBuildId = 1 << 14;
+constexpr size_t kMaxBuildIdSize = 20;
+
+// Takes numbers from the front of bytes, and zeros when there are none left.
+class Bytes {
+ public:
+  Bytes(const uint8_t* data, size_t size) : data_(data), size_(size) {}
+
+  template <typename T>
+  T Take() {
+    T value = 0;
+    if (size_ < sizeof(T)) {
+      is_short_ = true;
+      size_ = 0;
+      return value;
+    }
+    memcpy(&value, data_, sizeof(T));
+    Skip(sizeof(T));
+    return value;
+  }
+  void Skip(size_t size) {
+    is_short_ = is_short_ || size > size_;
+    size = std::min(size, size_);
+    data_ += size;
+    size_ -= size;
+  }
+  // Returns the text up to the first zero.
+  std::string Text() const {
+    const char* const text = reinterpret_cast<const char*>(data_);
+    return std::string(text, strnlen(text, size_));
+  }
+  const uint8_t* data() const { return data_; }
+  size_t size() const { return size_; }
+  bool is_short() const { return is_short_; }
+
+ private:
+  const uint8_t* data_;
+  size_t size_;
+  bool is_short_ = false;
+};
+
+void ReadThread(Bytes* bytes, int32_t* pid, int32_t* tid) {
+  *pid = bytes->Take<int32_t>();
+  *tid = bytes->Take<int32_t>();
+}
+
+void ReadTrailer(Bytes bytes, KernelRecord* record) {
+  ReadThread(&bytes, &record->pid, &record->tid);
+  record->time = bytes.Take<uint64_t>();
+  record->cpu = bytes.Take<uint32_t>();
+  bytes.Skip(sizeof(uint32_t));
+  record->event_id = bytes.Take<uint64_t>();
+}
+
+bool ReadSample(Bytes bytes, uint16_t misc, KernelRecord* record) {
+  record->kind = Kind::kSample;
+  record->is_in_kernel =
+      (misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL;
+  record->event_id = bytes.Take<uint64_t>();
+  ReadThread(&bytes, &record->pid, &record->tid);
+  record->time = bytes.Take<uint64_t>();
+  record->cpu = bytes.Take<uint32_t>();
+  bytes.Skip(sizeof(uint32_t));
+  const uint64_t depth = bytes.Take<uint64_t>();
+  if (bytes.is_short() || depth > bytes.size() / sizeof(uint64_t))
+    return false;
+  for (uint64_t i = 0; i < depth; ++i) {
+    const uint64_t address = bytes.Take<uint64_t>();
+    if (address < kFirstMark)
+      record->stack.push_back(address);
+  }
+  return true;
+}
+
+bool ReadMap(Bytes bytes, uint16_t misc, KernelRecord* record) {
+  record->kind = Kind::kMap;
+  ReadThread(&bytes, &record->subject_pid, &record->subject_tid);
+  record->address = bytes.Take<uint64_t>();
+  record->size = bytes.Take<uint64_t>();
+  record->file_offset = bytes.Take<uint64_t>();
+  Bytes build_id = bytes;
+  bytes.Skip(24);
+  const uint32_t protection = bytes.Take<uint32_t>();
+  bytes.Skip(sizeof(uint32_t));
+  if (bytes.is_short() || (protection & PROT_EXEC) == 0)
+    return false;
+  if ((misc & kMiscHasBuildId) != 0) {
+    const size_t size = build_id.Take<uint8_t>();
+    build_id.Skip(3);
+    record->build_id.assign(reinterpret_cast<const char*>(build_id.data()),
+                            std::min(size, kMaxBuildIdSize));
+  }
+  record->text = bytes.Text();
+  return true;
+}
+
+// Reads the part before the trailer.
+bool ReadBody(uint32_t type, uint16_t misc, Bytes bytes, KernelRecord* record) {
+  switch (type) {
+    case PERF_RECORD_SWITCH:
+      record->kind = (misc & PERF_RECORD_MISC_SWITCH_OUT) == 0 ? Kind::kIn
+                     : (misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT) != 0
+                         ? Kind::kPreempted
+                         : Kind::kWait;
+      return true;
+    case PERF_RECORD_FORK:
+    case PERF_RECORD_EXIT:
+      record->kind = type == PERF_RECORD_FORK ? Kind::kFork : Kind::kExit;
+      record->subject_pid = bytes.Take<int32_t>();
+      bytes.Skip(sizeof(uint32_t));
+      record->subject_tid = bytes.Take<int32_t>();
+      return !bytes.is_short();
+    case PERF_RECORD_COMM:
+      record->kind =
+          (misc & PERF_RECORD_MISC_COMM_EXEC) != 0 ? Kind::kExec : Kind::kRename;
+      ReadThread(&bytes, &record->subject_pid, &record->subject_tid);
+      record->text = bytes.Text();
+      return !bytes.is_short();
+    case PERF_RECORD_MMAP2:
+      return ReadMap(bytes, misc, record);
+    case PERF_RECORD_LOST:
+      bytes.Skip(sizeof(uint64_t));
+      record->kind = Kind::kLost;
+      record->lost = bytes.Take<uint64_t>();
+      return !bytes.is_short();
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+uint64_t KernelSampleType(bool has_stacks) {
+  constexpr uint64_t kTrailer = PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
+                                PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER;
+  return kTrailer | (has_stacks ? PERF_SAMPLE_CALLCHAIN : 0);
+}
+
+bool ParseKernelRecord(const uint8_t* data,
+                       size_t size,
+                       KernelRecord* record) {
+  *record = KernelRecord();
+  Bytes bytes(data, size);
+  const uint32_t type = bytes.Take<uint32_t>();
+  const uint16_t misc = bytes.Take<uint16_t>();
+  if (bytes.Take<uint16_t>() != size || bytes.is_short())
+    return false;
+  if (type == PERF_RECORD_SAMPLE)
+    return ReadSample(bytes, misc, record);
+  if (bytes.size() < kTrailerSize)
+    return false;
+  const size_t body_size = bytes.size() - kTrailerSize;
+  ReadTrailer(Bytes(bytes.data() + body_size, kTrailerSize), record);
+  return ReadBody(type, misc, Bytes(bytes.data(), body_size), record);
+}
+
+}  // namespace pztrace

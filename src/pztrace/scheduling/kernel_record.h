@@ -1,0 +1,79 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef SRC_PZTRACE_SCHEDULING_KERNEL_RECORD_H_
+#define SRC_PZTRACE_SCHEDULING_KERNEL_RECORD_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <string>
+#include <vector>
+
+namespace pztrace {
+
+// A record that the kernel has written to a ring of perf_event_open(), as far
+// as it is of use here. A thread does something on a processor, and the record
+// says when.
+struct KernelRecord {
+  enum class Kind : uint8_t {
+    // The thread gets the processor.
+    kIn,
+    // The thread leaves the processor, and waits for something.
+    kWait,
+    // The thread leaves the processor, and wants to go on.
+    kPreempted,
+    // The thread has made another one, the subject.
+    kFork,
+    // The subject ends.
+    kExit,
+    // The subject has another name.
+    kRename,
+    // The subject's process runs another program, and has that name.
+    kExec,
+    // The subject's process has mapped code.
+    kMap,
+    // The stack of the thread.
+    kSample,
+    // Records of this ring are missing.
+    kLost,
+  };
+
+  Kind kind = Kind::kLost;
+  // True if a sample was taken in the kernel.
+  bool is_in_kernel = false;
+  uint32_t cpu = 0;
+  // The time on CLOCK_BOOTTIME.
+  uint64_t time = 0;
+  // The event that has written the record; see KernelEvents.
+  uint64_t event_id = 0;
+  int32_t pid = 0;
+  int32_t tid = 0;
+  int32_t subject_pid = 0;
+  int32_t subject_tid = 0;
+  // The number of missing records. The first one is missing since |time|, the
+  // last one was before |lost_until|.
+  uint64_t lost = 0;
+  uint64_t lost_until = 0;
+  // The mapped addresses, and the place in the file.
+  uint64_t address = 0;
+  uint64_t size = 0;
+  uint64_t file_offset = 0;
+  // The mapped file, or the name.
+  std::string text;
+  // The bytes of the mapped file's build id; may be empty.
+  std::string build_id;
+  // The addresses of a sample, the innermost function first.
+  std::vector<uint64_t> stack;
+};
+
+// The fields of perf_event_attr::sample_type that KernelEvents asks for, and
+// ParseKernelRecord() expects. With |has_stacks|, samples have callchains.
+uint64_t KernelSampleType(bool has_stacks);
+
+// Reads a record, header and all. Nothing in it is trusted. Returns false if it
+// is of no use here, or not well-formed.
+bool ParseKernelRecord(const uint8_t* bytes, size_t size, KernelRecord* record);
+
+}  // namespace pztrace
+
+#endif  // SRC_PZTRACE_SCHEDULING_KERNEL_RECORD_H_

@@ -1,0 +1,72 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include "src/pztrace/scheduling/kernel_ring.h"
+
+#include <string.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace pztrace {
+
+namespace {
+
+// The header of a record: type u32, misc u16, and the size u16 of all of it.
+constexpr size_t kRecordHeaderSize = 8;
+constexpr size_t kSizeOffset = 6;
+
+}  // namespace
+
+void KernelRing::Read(uint64_t head, std::vector<KernelRecord>* records) {
+  // The kernel never writes over what has not been read.
+  if (head - tail_ > size_) {
+    tail_ = head;
+    return AddLoss(1, last_time_, records);
+  }
+  while (tail_ != head) {
+    uint8_t header[kRecordHeaderSize] = {};
+    uint16_t size = 0;
+    if (head - tail_ >= sizeof(header)) {
+      Copy(tail_, sizeof(header), header);
+      memcpy(&size, header + kSizeOffset, sizeof(size));
+    }
+    if (size < sizeof(header) || size > head - tail_) {
+      tail_ = head;
+      return AddLoss(1, last_time_, records);
+    }
+    copy_.resize(size);
+    Copy(tail_, size, copy_.data());
+    tail_ += size;
+    KernelRecord record;
+    if (!ParseKernelRecord(copy_.data(), size, &record))
+      continue;
+    if (record.kind == KernelRecord::Kind::kLost) {
+      AddLoss(record.lost, record.time, records);
+      continue;
+    }
+    last_time_ = std::max(last_time_, record.time);
+    records->push_back(std::move(record));
+  }
+}
+
+void KernelRing::Copy(uint64_t from, size_t size, uint8_t* to) const {
+  const size_t begin = static_cast<size_t>(from) & (size_ - 1);
+  const size_t first = std::min(size, size_ - begin);
+  memcpy(to, data_ + begin, first);
+  memcpy(to + first, data_, size - first);
+}
+
+void KernelRing::AddLoss(uint64_t number,
+                         uint64_t until,
+                         std::vector<KernelRecord>* records) {
+  num_lost_ += number;
+  KernelRecord record;
+  record.kind = KernelRecord::Kind::kLost;
+  record.time = last_time_;
+  record.lost = number;
+  record.lost_until = std::max(until, last_time_);
+  last_time_ = record.lost_until;
+  records->push_back(std::move(record));
+}
+
+}  // namespace pztrace

@@ -1,0 +1,55 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef SRC_PZTRACE_SCHEDULING_KERNEL_RING_H_
+#define SRC_PZTRACE_SCHEDULING_KERNEL_RING_H_
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <vector>
+
+#include "src/pztrace/scheduling/kernel_record.h"
+
+namespace pztrace {
+
+// Reads the records of one ring. Bytes are where positions say, modulo the
+// ring's size; both positions only grow.
+//
+//   |      | record | record | rec        ...                   ord |
+//          ^ tail                 ^ head
+//
+// A record may go on at the ring's beginning. When a length makes no sense, the
+// rest of what is there is given up, and counts as one lost record.
+class KernelRing {
+ public:
+  // REQUIRES: |size| is a power of two; the bytes outlive this.
+  KernelRing(const uint8_t* data, size_t size) : data_(data), size_(size) {}
+
+  // Appends the records up to |head|, without those that are of no use. A
+  // kLost record has the time of the last record before the gap.
+  void Read(uint64_t head, std::vector<KernelRecord>* records);
+
+  // Returns the position up to which the ring was read.
+  uint64_t tail() const { return tail_; }
+  // Returns how many records were lost, or could not be read.
+  uint64_t num_lost() const { return num_lost_; }
+
+ private:
+  // Copies bytes from the position |from|.
+  void Copy(uint64_t from, size_t size, uint8_t* to) const;
+  void AddLoss(uint64_t number,
+               uint64_t until,
+               std::vector<KernelRecord>* records);
+
+  const uint8_t* const data_;
+  const size_t size_;
+  uint64_t tail_ = 0;
+  // The time of the last record.
+  uint64_t last_time_ = 0;
+  uint64_t num_lost_ = 0;
+  std::vector<uint8_t> copy_;
+};
+
+}  // namespace pztrace
+
+#endif  // SRC_PZTRACE_SCHEDULING_KERNEL_RING_H_

@@ -1,0 +1,143 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include "src/pztrace/scheduling/process_files.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+#include <string_view>
+
+namespace pztrace {
+
+namespace {
+
+// The limit of a file's bytes that are looked at.
+constexpr size_t kMaxFileSize = 16 << 20;
+constexpr size_t kMaxCommandLine = 4096;
+
+std::string Folder(int32_t pid) {
+  return "/proc/" + std::to_string(pid);
+}
+
+std::string Folder(int32_t pid, int32_t tid) {
+  return Folder(pid) + "/task/" + std::to_string(tid);
+}
+
+std::string Read(const std::string& path, size_t max_size = kMaxFileSize) {
+  std::string text;
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0)
+    return text;
+  char bytes[4096];
+  ssize_t size = 0;
+  while (text.size() < max_size && (size = read(fd, bytes, sizeof(bytes))) > 0)
+    text.append(bytes, static_cast<size_t>(size));
+  close(fd);
+  return text;
+}
+
+// Reads a line such as
+//   7f00-7f80 r-xp 00001000 08:01 1234      /usr/lib/libc.so.6
+bool ParseMap(const std::string& line, CodeMap* map) {
+  uint64_t end = 0;
+  char access[5] = {};
+  int path_at = 0;
+  if (sscanf(line.c_str(), "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %*s %*s %n",
+             &map->address, &end, access, &map->file_offset, &path_at) != 4 ||
+      access[2] != 'x' || end <= map->address) {
+    return false;
+  }
+  map->size = end - map->address;
+  if (path_at > 0 && static_cast<size_t>(path_at) < line.size())
+    map->path = line.substr(static_cast<size_t>(path_at));
+  return true;
+}
+
+}  // namespace
+
+std::vector<int32_t> ThreadsOf(int32_t pid) {
+  std::vector<int32_t> threads;
+  struct CloseFolder {
+    void operator()(DIR* folder) const { closedir(folder); }
+  };
+  const std::unique_ptr<DIR, CloseFolder> folder(
+      opendir((Folder(pid) + "/task").c_str()));
+  while (folder != nullptr) {
+    const dirent* const entry = readdir(folder.get());
+    if (entry == nullptr)
+      break;
+    const int tid = atoi(entry->d_name);
+    if (tid > 0)
+      threads.push_back(tid);
+  }
+  return threads;
+}
+
+std::string ThreadName(int32_t pid, int32_t tid) {
+  std::string name = Read(Folder(pid, tid) + "/comm");
+  if (!name.empty() && name.back() == '\n')
+    name.pop_back();
+  return name;
+}
+
+std::string CommandLineOf(int32_t pid) {
+  std::string words = Read(Folder(pid) + "/cmdline", kMaxCommandLine);
+  while (!words.empty() && words.back() == '\0')
+    words.pop_back();
+  std::replace(words.begin(), words.end(), '\0', ' ');
+  return words;
+}
+
+int32_t ParentOf(int32_t pid) {
+  // The name, in brackets, may have brackets.
+  const std::string text = Read(Folder(pid) + "/stat");
+  const size_t end = text.rfind(')');
+  int32_t parent = 0;
+  if (end == text.npos ||
+      sscanf(text.c_str() + end, ") %*c %" SCNd32, &parent) != 1) {
+    return 0;
+  }
+  return parent;
+}
+
+uid_t UserOf(int32_t pid) {
+  // The folder of a process that is not dumpable belongs to root.
+  const std::string text = Read(Folder(pid) + "/status");
+  const size_t line = text.find("\nUid:");
+  uid_t user = 0;
+  if (line != text.npos)
+    sscanf(text.c_str() + line, "\nUid: %*u %u", &user);
+  return user;
+}
+
+bool ThreadExists(int32_t pid, int32_t tid) {
+  return access(Folder(pid, tid).c_str(), F_OK) == 0;
+}
+
+std::vector<CodeMap> CodeMapsOf(int32_t pid) {
+  std::vector<CodeMap> maps;
+  const std::string text = Read(Folder(pid) + "/maps");
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find('\n', begin), text.size());
+    CodeMap map;
+    if (ParseMap(text.substr(begin, end - begin), &map))
+      maps.push_back(map);
+    begin = end + 1;
+  }
+  return maps;
+}
+
+ThreadSums SumsOf(int32_t pid, int32_t tid) {
+  ThreadSums sums;
+  sscanf(Read(Folder(pid, tid) + "/schedstat").c_str(),
+         "%" SCNu64 " %" SCNu64, &sums.ran, &sums.was_ready);
+  return sums;
+}
+
+}  // namespace pztrace

@@ -1,0 +1,51 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef SRC_PZTRACE_SCHEDULING_PROCESS_FILES_H_
+#define SRC_PZTRACE_SCHEDULING_PROCESS_FILES_H_
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+namespace pztrace {
+
+// What /proc has about processes. A process may end at any time; then texts and
+// lists are empty, and numbers are 0.
+
+// Returns the ids of the process's threads.
+std::vector<int32_t> ThreadsOf(int32_t pid);
+// Returns the name of a thread.
+std::string ThreadName(int32_t pid, int32_t tid);
+// Returns the words of the process's command, with a space between them.
+std::string CommandLineOf(int32_t pid);
+// Returns the id of the process's parent.
+int32_t ParentOf(int32_t pid);
+// Returns the effective user of a process.
+uid_t UserOf(int32_t pid);
+// Returns whether there is such a thread.
+bool ThreadExists(int32_t pid, int32_t tid);
+
+// A piece of a file, or of memory without one, whose code a process can run.
+struct CodeMap {
+  uint64_t address = 0;
+  uint64_t size = 0;
+  uint64_t file_offset = 0;
+  std::string path;
+  // The bytes of the file's build id, if the kernel has told it.
+  std::string build_id;
+};
+std::vector<CodeMap> CodeMapsOf(int32_t pid);
+
+// The sums that the kernel keeps of a thread's life, in nanoseconds.
+struct ThreadSums {
+  uint64_t ran = 0;
+  // The time in which it could have run, and other threads did.
+  uint64_t was_ready = 0;
+};
+ThreadSums SumsOf(int32_t pid, int32_t tid);
+
+}  // namespace pztrace
+
+#endif  // SRC_PZTRACE_SCHEDULING_PROCESS_FILES_H_

@@ -1,0 +1,117 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef SRC_PZTRACE_SCHEDULING_SCHEDULING_RECORDER_H_
+#define SRC_PZTRACE_SCHEDULING_SCHEDULING_RECORDER_H_
+
+#include <stdint.h>
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "protozero/tracing/data_source.h"
+#include "protozero/tracing/data_source_writers.h"
+#include "protozero/tracing/producer.h"
+#include "src/pztrace/scheduling/kernel_events.h"
+#include "src/pztrace/scheduling/thread_packets.h"
+#include "src/pztrace/scheduling/thread_states.h"
+#include "src/tracing/ipc/scoped_fd.h"
+
+namespace pztrace {
+
+// The data source of the recorder itself: the states and stacks of threads of
+// the programs that it records. It is a producer like any other, so buffers,
+// rings, files and the ledger have its packets as they have all others.
+//
+// A thread of its own reads the kernel's rings. Records of different processors
+// are put in order: what has been read is written after the next look, when no
+// earlier record can come any more.
+class SchedulingRecorder : private ThreadStates::Observer {
+ public:
+  // The name of the data source.
+  static constexpr char kDataSource[] = "pztrace.scheduling";
+
+  explicit SchedulingRecorder(KernelEvents::Options options);
+  ~SchedulingRecorder() override;
+
+  // Opens the kernel's rings, before the command starts. Returns false, and has
+  // printed why, if the kernel forbids it.
+  bool Open();
+  // Connects to the recorder's own service.
+  void Connect(const std::string& socket);
+  // Records a process, unless it is one that is recorded already. Any thread.
+  void AddProcess(int32_t pid);
+  // Prints what limits the use of the recording. Call it when the session has
+  // stopped.
+  void Report();
+
+  // Returns the addresses to find names for. REQUIRES: as Report().
+  const AddressesOfFiles& addresses() const {
+    return packets_.stacks().addresses();
+  }
+
+ private:
+  class Source;
+
+  // Called by the producer's thread.
+  void Start();
+  void Stop();
+
+  // Reads the rings until Stop().
+  void Run();
+  // Attaches to new processes, and writes the records up to the time |until|.
+  void Look(uint64_t until);
+  void AttachNew();
+  void Attach(int32_t pid);
+  void ReadRings();
+  void WriteRecords(uint64_t until);
+  void Write(const KernelRecord& record);
+  // Removes threads that have ended while records were lost.
+  void RemoveEnded();
+
+  // ThreadStates::Observer:
+  void OnState(uint64_t time,
+               int32_t tid,
+               const ThreadStates::Thread& thread) override;
+  void OnThread(int32_t tid, const ThreadStates::Thread& thread) override;
+  void OnProcess(int32_t pid, const ThreadStates::Process& process) override;
+  void OnRename(uint64_t time, int32_t tid, const std::string& name) override;
+  void OnRootGone(int32_t root) override;
+
+  const KernelEvents::Options options_;
+  KernelEvents events_;
+  ThreadStates states_;
+  CodeMaps maps_;
+  ThreadPackets packets_;
+  // The records that wait for earlier ones.
+  std::vector<KernelRecord> records_;
+  // The time of the last record that was written.
+  uint64_t time_ = 0;
+  // The processes whose threads have all ended.
+  std::vector<int32_t> gone_;
+  bool has_lost_ = false;
+
+  // An eventfd that wakes the thread.
+  protozero::ScopedFd wakeup_;
+  std::atomic<bool> is_stopping_{false};
+  std::mutex stop_mutex_;
+  // The thread that reads. Guarded by |stop_mutex_|.
+  std::thread thread_;
+  std::mutex mutex_;
+  // The processes to attach to. Guarded by |mutex_|.
+  std::vector<int32_t> new_processes_;
+  // The number of processes that could not be recorded, and one reason.
+  uint32_t num_refused_ = 0;
+
+  std::shared_ptr<Source> source_;
+  std::unique_ptr<protozero::DataSourceWriters> writers_;
+  std::unique_ptr<protozero::Producer> producer_;
+};
+
+}  // namespace pztrace
+
+#endif  // SRC_PZTRACE_SCHEDULING_SCHEDULING_RECORDER_H_

@@ -1,0 +1,184 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include "src/pztrace/scheduling/stack_table.h"
+
+namespace pztrace {
+
+namespace {
+
+namespace trace = protozero::trace;
+
+// The limit of addresses that names are looked for.
+constexpr size_t kMaxAddresses = 1 << 20;
+
+std::string FileName(const std::string& path) {
+  return path.substr(path.rfind('/') + 1);
+}
+
+// Returns whether a thread's stack may end there: the C library calls main()
+// and the functions of threads, and keeps no frame pointers.
+bool IsBottom(const std::string& path) {
+  const std::string name = FileName(path);
+  for (const char* const library : {"libc.", "libc-", "libpthread", "ld-"}) {
+    if (name.compare(0, std::char_traits<char>::length(library), library) == 0)
+      return true;
+  }
+  return false;
+}
+
+void WriteString(trace::InternedString* string,
+                 uint64_t id,
+                 const std::string& text) {
+  string->set_iid(id);
+  string->set_str(text);
+}
+
+}  // namespace
+
+template <typename Key>
+StackTable::Id StackTable::Find(std::map<Key, Id>* ids,
+                                const Key& key,
+                                Part part) {
+  const auto [it, is_new] = ids->try_emplace(key, ids->size() + 1);
+  if (is_new)
+    new_.push_back({part, &it->first, it->second});
+  return it->second;
+}
+
+uint64_t StackTable::Intern(const CodeMaps& maps,
+                            int32_t pid,
+                            const std::vector<uint64_t>& stack) {
+  ++num_stacks_;
+  // The outermost frame comes first in packets.
+  std::vector<Id> frames;
+  const CodeMaps::Map* outermost = nullptr;
+  for (size_t i = stack.size(); i-- > 0;) {
+    // A return address may be the first one of the next function.
+    const uint64_t address = i == 0 ? stack[i] : stack[i] - 1;
+    const CodeMaps::Map* const map = maps.Find(pid, address);
+    // An address outside of all code is left over from something else, when
+    // functions keep no frame pointers.
+    if (map == nullptr && i != 0)
+      continue;
+    Frame frame;
+    frame.address = address;
+    if (map != nullptr) {
+      frame.mapping = InternMapping(*map);
+      frame.address += map->file_offset + map->bias - map->address;
+      frame.is_made_at_run_time = map->is_made_at_run_time();
+      if (num_addresses_ < kMaxAddresses && !frame.is_made_at_run_time) {
+        num_addresses_ +=
+            addresses_[{map->path, map->build_id}].insert(frame.address).second;
+      }
+    }
+    if (frames.empty())
+      outermost = map;
+    frames.push_back(Find(&frames_, frame, Part::kFrame));
+  }
+  NoteEnd(outermost);
+  return Find(&stacks_, frames, Part::kStack);
+}
+
+void StackTable::NoteEnd(const CodeMaps::Map* map) {
+  if (map != nullptr && !IsBottom(map->path))
+    ++broken_in_[map->path];
+}
+
+StackTable::Id StackTable::InternMapping(const CodeMaps::Map& map) {
+  if (!map.build_id.empty())
+    Find(&build_ids_, map.build_id, Part::kBuildId);
+  Find(&paths_, map.path, Part::kPath);
+  return Find(&mappings_,
+              Mapping(map.path, map.build_id, map.address, map.size,
+                      map.file_offset, map.bias),
+              Part::kMapping);
+}
+
+uint64_t StackTable::InternTask(int32_t pid, int32_t tid) {
+  return Find(&tasks_, {pid, tid}, Part::kTask);
+}
+
+uint64_t StackTable::InternExecution(uint32_t cpu, bool is_in_kernel) {
+  return Find(&executions_, {cpu, is_in_kernel}, Part::kExecution);
+}
+
+void StackTable::WriteNew(trace::InternedData* data) {
+  for (const NewPart& part : new_) {
+    switch (part.part) {
+      case Part::kBuildId:
+        WriteString(data->add_build_ids(), part.id,
+                    *static_cast<const std::string*>(part.key));
+        break;
+      case Part::kPath:
+        WriteString(data->add_mapping_paths(), part.id,
+                    *static_cast<const std::string*>(part.key));
+        break;
+      case Part::kMapping: {
+        const auto& [path, build_id, address, size, offset, bias] =
+            *static_cast<const Mapping*>(part.key);
+        auto* const mapping = data->add_mappings();
+        mapping->set_iid(part.id);
+        if (!build_id.empty())
+          mapping->set_build_id(build_ids_[build_id]);
+        mapping->set_exact_offset(offset);
+        mapping->set_start_offset(offset);
+        mapping->set_start(address);
+        mapping->set_end(address + size);
+        mapping->set_load_bias(bias);
+        mapping->add_path_string_ids(paths_[path]);
+        break;
+      }
+      case Part::kFrame: {
+        const Frame& key = *static_cast<const Frame*>(part.key);
+        auto* const frame = data->add_frames();
+        frame->set_iid(part.id);
+        if (key.mapping != 0)
+          frame->set_mapping_id(key.mapping);
+        frame->set_rel_pc(key.address);
+        if (key.is_made_at_run_time)
+          frame->set_kind(trace::Frame::KIND_JIT);
+        break;
+      }
+      case Part::kStack: {
+        auto* const stack = data->add_callstacks();
+        stack->set_iid(part.id);
+        for (const Id frame : *static_cast<const std::vector<Id>*>(part.key))
+          stack->add_frame_ids(frame);
+        break;
+      }
+      case Part::kTask: {
+        const auto& [pid, tid] =
+            *static_cast<const std::pair<int32_t, int32_t>*>(part.key);
+        auto* const task = data->add_stack_sample_task_contexts();
+        task->set_iid(part.id);
+        task->set_pid(static_cast<uint32_t>(pid));
+        task->set_tid(static_cast<uint32_t>(tid));
+        break;
+      }
+      case Part::kExecution: {
+        const auto& [cpu, is_in_kernel] =
+            *static_cast<const std::pair<uint32_t, bool>*>(part.key);
+        auto* const execution = data->add_stack_sample_execution_contexts();
+        execution->set_iid(part.id);
+        execution->set_cpu(cpu);
+        execution->set_mode(is_in_kernel ? trace::StackSample::MODE_KERNEL
+                                         : trace::StackSample::MODE_USER);
+        break;
+      }
+    }
+  }
+  new_.clear();
+}
+
+void StackTable::Clear() {
+  new_.clear();
+  build_ids_.clear();
+  paths_.clear();
+  mappings_.clear();
+  frames_.clear();
+  stacks_.clear();
+  tasks_.clear();
+  executions_.clear();
+}
+
+}  // namespace pztrace

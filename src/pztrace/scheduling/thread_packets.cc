@@ -1,0 +1,137 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include "src/pztrace/scheduling/thread_packets.h"
+
+#include "src/pztrace/scheduling/process_files.h"
+
+namespace pztrace {
+
+namespace {
+
+namespace trace = protozero::trace;
+using trace::TracePacket;
+
+// The number of stacks that are remembered.
+constexpr size_t kMaxStacks = 1 << 16;
+// The id of the quantity that is sampled.
+constexpr uint64_t kCounterId = 1;
+
+void FillProcess(int32_t pid,
+                 const ThreadStates::Process& process,
+                 trace::GenericKernelProcessTree::Process* message) {
+  message->set_pid(pid);
+  message->set_ppid(process.parent != 0 ? process.parent : ParentOf(pid));
+  const std::string words = CommandLineOf(pid);
+  if (!words.empty())
+    message->set_cmdline(words);
+}
+
+void FillThread(int32_t tid,
+                const ThreadStates::Thread& thread,
+                trace::GenericKernelProcessTree::Thread* message) {
+  message->set_tid(tid);
+  message->set_pid(thread.pid);
+  if (!thread.name.empty())
+    message->set_comm(thread.name);
+  message->set_is_main_thread(tid == thread.pid);
+}
+
+}  // namespace
+
+void ThreadPackets::Begin(protozero::TraceContext* context,
+                          const ThreadStates& states) {
+  context_ = context;
+  states_ = &states;
+}
+
+ThreadPackets::Packet ThreadPackets::NewPacket(uint64_t time) {
+  const protozero::TraceWriter& writer = context_->writer();
+  const protozero::ChunkID chunk =
+      writer.chunk_id() + (writer.continues_chunk() ? 0 : 1);
+  const bool is_cleared = context_->TakeIncrementalStateCleared();
+  if (is_cleared || chunk - first_chunk_ >= context_->MaxChunksOfSequence() ||
+      loss_generation_ != writer.loss_generation() ||
+      stacks_.size() >= kMaxStacks) {
+    WriteBeginning(time);
+  }
+  Packet packet = context_->NewTracePacket<TracePacket>();
+  packet->set_timestamp(time);
+  return packet;
+}
+
+void ThreadPackets::WriteBeginning(uint64_t time) {
+  stacks_.Clear();
+  loss_generation_ = context_->writer().loss_generation();
+  Packet packet = context_->NewTracePacket<TracePacket>();
+  first_chunk_ = context_->writer().chunk_id();
+  packet->set_timestamp(time);
+  packet->set_sequence_flags(TracePacket::SEQ_INCREMENTAL_STATE_CLEARED);
+  if (sample_period_ != 0) {
+    auto* const data = packet->set_interned_data();
+    auto* const counter = data->add_stack_sample_counter_descriptors();
+    counter->set_iid(kCounterId);
+    counter->set_name("cpu_clock");
+    counter->set_unit(trace::StackSample::UNIT_NANOSECONDS);
+  }
+  auto* const tree = packet->set_generic_kernel_process_tree();
+  for (const auto& [pid, process] : states_->processes())
+    FillProcess(pid, process, tree->add_processes());
+  for (const auto& [tid, thread] : states_->threads())
+    FillThread(tid, thread, tree->add_threads());
+}
+
+void ThreadPackets::WriteState(uint64_t time,
+                               int32_t tid,
+                               const ThreadStates::Thread& thread) {
+  using Event = trace::GenericKernelTaskStateEvent;
+  Packet packet = NewPacket(time);
+  auto* const event = packet->set_generic_kernel_task_state_event();
+  event->set_cpu(static_cast<int32_t>(thread.cpu));
+  event->set_tid(tid);
+  event->set_state(static_cast<Event::TaskStateEnum>(thread.state));
+}
+
+void ThreadPackets::WriteName(uint64_t time,
+                              int32_t tid,
+                              const std::string& name) {
+  Packet packet = NewPacket(time);
+  auto* const event = packet->set_generic_kernel_task_rename_event();
+  event->set_tid(tid);
+  event->set_comm(name);
+}
+
+void ThreadPackets::WriteThread(uint64_t time,
+                                int32_t tid,
+                                const ThreadStates::Thread& thread) {
+  Packet packet = NewPacket(time);
+  FillThread(tid, thread,
+             packet->set_generic_kernel_process_tree()->add_threads());
+}
+
+void ThreadPackets::WriteProcess(uint64_t time,
+                                 int32_t pid,
+                                 const ThreadStates::Process& process) {
+  Packet packet = NewPacket(time);
+  FillProcess(pid, process,
+              packet->set_generic_kernel_process_tree()->add_processes());
+}
+
+void ThreadPackets::WriteSample(const CodeMaps& maps,
+                                const KernelRecord& record) {
+  Packet packet = NewPacket(record.time);
+  packet->set_sequence_flags(TracePacket::SEQ_NEEDS_INCREMENTAL_STATE);
+  const uint64_t stack = stacks_.Intern(maps, record.pid, record.stack);
+  const uint64_t task = stacks_.InternTask(record.pid, record.tid);
+  const uint64_t execution =
+      stacks_.InternExecution(record.cpu, record.is_in_kernel);
+  if (stacks_.has_new())
+    stacks_.WriteNew(packet->set_interned_data());
+  auto* const sample = packet->set_stack_sample();
+  sample->set_task_context_iid(task);
+  sample->set_execution_context_iid(execution);
+  sample->set_callstack_iid(stack);
+  sample->set_primary_descriptor_iid(kCounterId);
+  sample->set_primary_weight(sample_period_);
+}
+
+}  // namespace pztrace

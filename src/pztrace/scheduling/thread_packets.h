@@ -1,0 +1,61 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#ifndef SRC_PZTRACE_SCHEDULING_THREAD_PACKETS_H_
+#define SRC_PZTRACE_SCHEDULING_THREAD_PACKETS_H_
+
+#include <stdint.h>
+
+#include <string>
+
+#include "protozero/tracing/data_source_writers.h"
+#include "protozero/tracing/trace.h"
+#include "src/pztrace/scheduling/code_maps.h"
+#include "src/pztrace/scheduling/kernel_record.h"
+#include "src/pztrace/scheduling/stack_table.h"
+#include "src/pztrace/scheduling/thread_states.h"
+
+namespace pztrace {
+
+// Writes what is found out about threads as packets of one sequence, in order
+// of time: their states, names and stacks.
+class ThreadPackets final {
+ public:
+  // Writes samples that stand for |sample_period| nanoseconds each.
+  explicit ThreadPackets(uint64_t sample_period)
+      : sample_period_(sample_period) {}
+
+  // Writes with |context| from now on, and the threads that |states| has.
+  void Begin(protozero::TraceContext* context, const ThreadStates& states);
+
+  void WriteState(uint64_t time,
+                  int32_t tid,
+                  const ThreadStates::Thread& thread);
+  void WriteName(uint64_t time, int32_t tid, const std::string& name);
+  void WriteThread(uint64_t time,
+                   int32_t tid,
+                   const ThreadStates::Thread& thread);
+  void WriteProcess(uint64_t time,
+                    int32_t pid,
+                    const ThreadStates::Process& process);
+  void WriteSample(const CodeMaps& maps, const KernelRecord& record);
+
+  const StackTable& stacks() const { return stacks_; }
+
+ private:
+  using Packet = protozero::MessageHandle<protozero::trace::TracePacket>;
+
+  // Begins a packet, before which it repeats what the trace may have forgotten.
+  Packet NewPacket(uint64_t time);
+  void WriteBeginning(uint64_t time);
+
+  const uint64_t sample_period_;
+  protozero::TraceContext* context_ = nullptr;
+  const ThreadStates* states_ = nullptr;
+  StackTable stacks_;
+  protozero::ChunkID first_chunk_ = 0;
+  uint32_t loss_generation_ = 0;
+};
+
+}  // namespace pztrace
+
+#endif  // SRC_PZTRACE_SCHEDULING_THREAD_PACKETS_H_
