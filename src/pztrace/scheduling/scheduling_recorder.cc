@@ -131,28 +131,30 @@ void SchedulingRecorder::Stop() {
 }
 
 void SchedulingRecorder::Run() {
-  uint64_t until = 0;
-  while (!is_stopping_) {
-    events_.Wait(kPeriodMs, wakeup_.get());
-    eventfd_t ignored = 0;
-    eventfd_read(wakeup_.get(), &ignored);
-    const uint64_t now = NowNs();
-    Look(until);
-    until = now;
-  }
-  Look(UINT64_MAX);
+  // When the session stops, no call begins to write to it any more. This one
+  // has begun, and still writes what the rings have then.
+  writers_->Trace([this](protozero::TraceContext& context) {
+    packets_.Begin(&context, states_);
+    uint64_t until = 0;
+    while (!is_stopping_) {
+      events_.Wait(kPeriodMs, wakeup_.get());
+      eventfd_t ignored = 0;
+      eventfd_read(wakeup_.get(), &ignored);
+      const uint64_t now = NowNs();
+      Look(until);
+      until = now;
+    }
+    Look(UINT64_MAX);
+  });
   writers_->Flush();
 }
 
 void SchedulingRecorder::Look(uint64_t until) {
-  writers_->Trace([&](protozero::TraceContext& context) {
-    packets_.Begin(&context, states_);
-    ReadRings();
-    WriteRecords(until);
-    AttachNew();
-    if (std::exchange(has_lost_, false))
-      RemoveEnded();
-  });
+  ReadRings();
+  WriteRecords(until);
+  AttachNew();
+  if (std::exchange(has_lost_, false))
+    RemoveEnded();
   for (const int32_t pid : std::exchange(gone_, {}))
     events_.Detach(pid);
 }

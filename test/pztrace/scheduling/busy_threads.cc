@@ -1,0 +1,167 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+// A program whose threads compute, sleep, wait for a pipe, and take a processor
+// from each other. They write down how long they ran by their own clocks:
+//
+//   NAME TID BEGIN END RAN
+//
+// in nanoseconds, for each round. The last line of a round is "round". With
+// --rounds, there is another round for each line of the standard input;
+// otherwise there is one.
+
+#include <sched.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "protozero/tracing/producer.h"
+#include "protozero/tracing/track_event.h"
+
+namespace {
+
+constexpr uint64_t kMillisecond = 1000000;
+
+uint64_t Now(clockid_t clock) {
+  timespec time = {};
+  clock_gettime(clock, &time);
+  return static_cast<uint64_t>(time.tv_sec) * 1000000000 +
+         static_cast<uint64_t>(time.tv_nsec);
+}
+
+// Both clocks at one moment.
+struct Moment {
+  uint64_t time = 0;
+  uint64_t ran = 0;
+};
+
+Moment TakeMoment() {
+  // The thread must not be interrupted between the two.
+  for (int tries = 0;; ++tries) {
+    const Moment moment = {Now(CLOCK_BOOTTIME), Now(CLOCK_THREAD_CPUTIME_ID)};
+    if (Now(CLOCK_BOOTTIME) - moment.time < 20000 || tries == 1000)
+      return moment;
+  }
+}
+
+__attribute__((noinline)) void Compute(uint64_t nanoseconds) {
+  const uint64_t end = Now(CLOCK_THREAD_CPUTIME_ID) + nanoseconds;
+  while (Now(CLOCK_THREAD_CPUTIME_ID) < end) {
+    for (volatile int i = 0; i < 1000;)
+      i = i + 1;
+  }
+}
+
+void PinToFirstProcessor() {
+  cpu_set_t allowed;
+  sched_getaffinity(0, sizeof(allowed), &allowed);
+  int cpu = 0;
+  while (!CPU_ISSET(cpu, &allowed))
+    ++cpu;
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(cpu, &one);
+  sched_setaffinity(0, sizeof(one), &one);
+}
+
+std::mutex g_mutex;
+std::condition_variable g_changed;
+int g_round = 0;
+int g_done = 0;
+bool g_is_ended = false;
+
+// Does |work| in each round.
+template <typename Work>
+void RunRounds(const char* name, Work work) {
+  for (int round = 1;; ++round) {
+    {
+      std::unique_lock<std::mutex> lock(g_mutex);
+      g_changed.wait(lock, [&] { return g_round >= round || g_is_ended; });
+      if (g_round < round)
+        return;
+    }
+    const Moment begin = TakeMoment();
+    work();
+    const Moment end = TakeMoment();
+    const std::lock_guard<std::mutex> lock(g_mutex);
+    printf("%s %ld %llu %llu %llu\n", name, syscall(SYS_gettid),
+           static_cast<unsigned long long>(begin.time),
+           static_cast<unsigned long long>(end.time),
+           static_cast<unsigned long long>(end.ran - begin.ran));
+    ++g_done;
+    g_changed.notify_all();
+  }
+}
+
+void Preempt() {
+  PinToFirstProcessor();
+  Compute(30 * kMillisecond);
+}
+
+void DoRound(int num_threads) {
+  std::unique_lock<std::mutex> lock(g_mutex);
+  ++g_round;
+  g_done = 0;
+  g_changed.notify_all();
+  g_changed.wait(lock, [&] { return g_done == num_threads; });
+  puts("round");
+  fflush(stdout);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const bool has_rounds = argc > 1 && strcmp(argv[1], "--rounds") == 0;
+  protozero::Producer producer({});
+  producer.RegisterDataSource(protozero::TrackEventDataSource());
+  int ends[2];
+  if (pipe(ends) != 0)
+    return 1;
+  std::vector<std::thread> threads;
+  threads.emplace_back(
+      [] { RunRounds("compute", [] { Compute(30 * kMillisecond); }); });
+  threads.emplace_back([] {
+    RunRounds("sleep", [] {
+      for (int i = 0; i < 10; ++i) {
+        Compute(kMillisecond);
+        usleep(1000);
+      }
+    });
+  });
+  threads.emplace_back([&ends] {
+    RunRounds("read", [&ends] {
+      char byte = 0;
+      if (read(ends[0], &byte, 1) == 1)
+        Compute(kMillisecond);
+    });
+  });
+  threads.emplace_back([&ends] {
+    RunRounds("write", [&ends] {
+      Compute(20 * kMillisecond);
+      if (write(ends[1], "x", 1) == 1)
+        Compute(kMillisecond);
+    });
+  });
+  for (int i = 0; i < 2; ++i)
+    threads.emplace_back([] { RunRounds("preempt", Preempt); });
+  const int num_threads = static_cast<int>(threads.size());
+  if (!has_rounds)
+    DoRound(num_threads);
+  while (has_rounds && getchar() != EOF)
+    DoRound(num_threads);
+  {
+    const std::lock_guard<std::mutex> lock(g_mutex);
+    g_is_ended = true;
+  }
+  g_changed.notify_all();
+  for (std::thread& thread : threads)
+    thread.join();
+  return 0;
+}

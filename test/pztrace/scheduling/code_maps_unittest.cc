@@ -1,0 +1,109 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include "src/pztrace/scheduling/code_maps.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <iterator>
+#include <random>
+#include <string>
+
+#include "gtest/gtest.h"
+#include "src/pztrace/scheduling/elf_file.h"
+
+namespace pztrace {
+namespace {
+
+using Kind = KernelRecord::Kind;
+
+KernelRecord MapOf(int32_t pid,
+                   uint64_t address,
+                   uint64_t size,
+                   const char* path) {
+  KernelRecord record;
+  record.kind = Kind::kMap;
+  record.subject_pid = pid;
+  record.address = address;
+  record.size = size;
+  record.text = path;
+  return record;
+}
+
+std::string PathAt(const CodeMaps& maps, int32_t pid, uint64_t address) {
+  const CodeMaps::Map* const map = maps.Find(pid, address);
+  return map == nullptr ? "" : map->path;
+}
+
+TEST(CodeMapsTest, LaterMapsReplaceEarlierOnes) {
+  CodeMaps maps;
+  maps.Add(MapOf(1, 0x1000, 0x1000, "//anon"));
+  maps.Add(MapOf(1, 0x3000, 0x1000, "[vdso]"));
+  EXPECT_EQ(PathAt(maps, 1, 0xfff), "");
+  EXPECT_EQ(PathAt(maps, 1, 0x1fff), "//anon");
+  EXPECT_EQ(PathAt(maps, 1, 0x2000), "");
+  EXPECT_EQ(PathAt(maps, 1, 0x3000), "[vdso]");
+  EXPECT_TRUE(maps.Find(1, 0x1000)->is_made_at_run_time());
+  EXPECT_FALSE(maps.Find(1, 0x3000)->is_made_at_run_time());
+  maps.Add(MapOf(1, 0x1800, 0x2000, "other"));
+  EXPECT_EQ(PathAt(maps, 1, 0x1000), "");
+  EXPECT_EQ(PathAt(maps, 1, 0x3000), "other");
+  // Sizes that make no sense.
+  maps.Add(MapOf(1, UINT64_MAX - 5, 100, "wraps"));
+  maps.Add(MapOf(1, 0x9000, 0, "empty"));
+  EXPECT_EQ(PathAt(maps, 1, UINT64_MAX - 1), "");
+  EXPECT_EQ(PathAt(maps, 1, 0x9000), "");
+}
+
+TEST(CodeMapsTest, AChildHasItsParentsMapsUntilExec) {
+  CodeMaps maps;
+  maps.Add(MapOf(1, 0x1000, 0x1000, "a"));
+  KernelRecord record;
+  record.kind = Kind::kFork;
+  record.pid = 1;
+  record.subject_pid = 2;
+  maps.Add(record);
+  maps.Add(MapOf(1, 0x1000, 0x1000, "b"));
+  EXPECT_EQ(PathAt(maps, 2, 0x1000), "a");
+  record.kind = Kind::kExec;
+  maps.Add(record);
+  EXPECT_EQ(PathAt(maps, 2, 0x1000), "");
+  EXPECT_EQ(PathAt(maps, 1, 0x1000), "b");
+}
+
+TEST(CodeMapsTest, FindsTheCodeOfThisProgram) {
+  CodeMaps maps;
+  maps.AddProcess(getpid());
+  const auto address = reinterpret_cast<uintptr_t>(&PathAt);
+  const CodeMaps::Map* const map = maps.Find(getpid(), address);
+  ASSERT_NE(map, nullptr);
+  EXPECT_NE(map->path.find("unittests"), std::string::npos) << map->path;
+}
+
+TEST(ElfFileTest, AnyBytesAreHarmless) {
+  std::ifstream program("/proc/self/exe", std::ios::binary);
+  std::string start(8192, '\0');
+  program.read(start.data(), static_cast<std::streamsize>(start.size()));
+  const ElfFile whole = ReadElfFile("/proc/self/exe");
+  ASSERT_FALSE(whole.segments.empty());
+  const ElfFile::Segment& code = whole.segments[0];
+  EXPECT_EQ(whole.BiasAt(code.file_offset), code.address - code.file_offset);
+  const std::string path = testing::TempDir() + "/elf_file_test";
+  std::mt19937 random(1);
+  for (int round = 0; round < 300; ++round) {
+    std::string bytes = start.substr(0, random() % start.size());
+    for (unsigned changes = random() % 16; changes > 0 && !bytes.empty();
+         --changes) {
+      bytes[random() % std::min<size_t>(bytes.size(), 1200)] =
+          static_cast<char>(random());
+    }
+    std::ofstream(path, std::ios::binary) << bytes;
+    EXPECT_LE(ReadElfFile(path).build_id.size(), 64u);
+  }
+  unlink(path.c_str());
+}
+
+}  // namespace
+}  // namespace pztrace

@@ -1,0 +1,251 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include "src/pztrace/scheduling/kernel_ring.h"
+
+#include <linux/perf_event.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include <random>
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+
+namespace pztrace {
+namespace {
+
+using Kind = KernelRecord::Kind;
+
+// Bytes as the kernel writes them.
+class RecordBytes {
+ public:
+  RecordBytes(uint32_t type, uint16_t misc) {
+    Add(type);
+    Add(misc);
+    Add(uint16_t{0});
+  }
+  template <typename T>
+  RecordBytes& Add(T value) {
+    bytes_.append(reinterpret_cast<const char*>(&value), sizeof(value));
+    return *this;
+  }
+  RecordBytes& AddText(std::string text) {
+    text.resize((text.size() + 8) & ~size_t{7});
+    bytes_ += text;
+    return *this;
+  }
+  RecordBytes& AddTrailer(int32_t tid, uint64_t time) {
+    return Add(int32_t{7}).Add(tid).Add(time).Add(uint64_t{3}).Add(uint64_t{9});
+  }
+  std::string Done() {
+    const auto size = static_cast<uint16_t>(bytes_.size());
+    memcpy(bytes_.data() + 6, &size, sizeof(size));
+    return bytes_;
+  }
+
+ private:
+  std::string bytes_;
+};
+
+std::string Switch(uint16_t misc, int32_t tid, uint64_t time) {
+  return RecordBytes(PERF_RECORD_SWITCH, misc).AddTrailer(tid, time).Done();
+}
+
+bool Parse(const std::string& bytes, KernelRecord* record) {
+  return ParseKernelRecord(reinterpret_cast<const uint8_t*>(bytes.data()),
+                           bytes.size(), record);
+}
+
+// A ring that the test writes as the kernel does.
+class FakeKernelRing {
+ public:
+  explicit FakeKernelRing(size_t size)
+      : data_(size), ring(data_.data(), size) {}
+  void Write(const std::string& bytes) {
+    for (const char byte : bytes)
+      data_[head_++ % data_.size()] = static_cast<uint8_t>(byte);
+  }
+  std::vector<KernelRecord> Read() {
+    std::vector<KernelRecord> records;
+    ring.Read(head_, &records);
+    return records;
+  }
+
+ private:
+  std::vector<uint8_t> data_;
+  uint64_t head_ = 0;
+
+ public:
+  KernelRing ring;
+};
+
+TEST(KernelRecordTest, SwitchesSayWhyAThreadLeaves) {
+  KernelRecord record;
+  ASSERT_TRUE(Parse(Switch(0, 5, 100), &record));
+  EXPECT_EQ(record.kind, Kind::kIn);
+  EXPECT_EQ(record.pid, 7);
+  EXPECT_EQ(record.tid, 5);
+  EXPECT_EQ(record.time, 100u);
+  EXPECT_EQ(record.cpu, 3u);
+  EXPECT_EQ(record.event_id, 9u);
+  ASSERT_TRUE(Parse(Switch(PERF_RECORD_MISC_SWITCH_OUT, 5, 1), &record));
+  EXPECT_EQ(record.kind, Kind::kWait);
+  ASSERT_TRUE(Parse(Switch(PERF_RECORD_MISC_SWITCH_OUT |
+                               PERF_RECORD_MISC_SWITCH_OUT_PREEMPT,
+                           5, 1),
+                    &record));
+  EXPECT_EQ(record.kind, Kind::kPreempted);
+}
+
+TEST(KernelRecordTest, ForksNamesAndMapsHaveSubjects) {
+  KernelRecord record;
+  ASSERT_TRUE(Parse(RecordBytes(PERF_RECORD_FORK, 0)
+                        .Add(int32_t{20})
+                        .Add(int32_t{7})
+                        .Add(int32_t{21})
+                        .Add(int32_t{5})
+                        .Add(uint64_t{100})
+                        .AddTrailer(5, 100)
+                        .Done(),
+                    &record));
+  EXPECT_EQ(record.kind, Kind::kFork);
+  EXPECT_EQ(record.subject_pid, 20);
+  EXPECT_EQ(record.subject_tid, 21);
+  ASSERT_TRUE(Parse(RecordBytes(PERF_RECORD_COMM, PERF_RECORD_MISC_COMM_EXEC)
+                        .Add(int32_t{7})
+                        .Add(int32_t{5})
+                        .AddText("server")
+                        .AddTrailer(5, 100)
+                        .Done(),
+                    &record));
+  EXPECT_EQ(record.kind, Kind::kExec);
+  EXPECT_EQ(record.text, "server");
+  RecordBytes map(PERF_RECORD_MMAP2, 1 << 14);
+  map.Add(int32_t{7}).Add(int32_t{5});
+  map.Add(uint64_t{0x1000}).Add(uint64_t{0x2000}).Add(uint64_t{0x3000});
+  // A build id that claims to be longer than there is room for.
+  map.Add(uint32_t{255});
+  for (int i = 0; i < 5; ++i)
+    map.Add(uint32_t{0x61616161});
+  map.Add(uint32_t{PROT_EXEC}).Add(uint32_t{0}).AddText("/bin/server");
+  ASSERT_TRUE(Parse(map.AddTrailer(5, 100).Done(), &record));
+  EXPECT_EQ(record.kind, Kind::kMap);
+  EXPECT_EQ(record.address, 0x1000u);
+  EXPECT_EQ(record.size, 0x2000u);
+  EXPECT_EQ(record.file_offset, 0x3000u);
+  EXPECT_EQ(record.build_id, std::string(20, 'a'));
+  EXPECT_EQ(record.text, "/bin/server");
+}
+
+TEST(KernelRecordTest, SampleDepthIsNotTrusted) {
+  for (const uint64_t depth : {uint64_t{3}, uint64_t{4}, UINT64_MAX}) {
+    RecordBytes sample(PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER);
+    sample.Add(uint64_t{9}).Add(int32_t{7}).Add(int32_t{5});
+    sample.Add(uint64_t{100}).Add(uint64_t{3}).Add(depth);
+    // A mark that is no address.
+    sample.Add(static_cast<uint64_t>(PERF_CONTEXT_USER));
+    sample.Add(uint64_t{0x10}).Add(uint64_t{0x20});
+    KernelRecord record;
+    EXPECT_EQ(Parse(sample.Done(), &record), depth == 3);
+    if (depth != 3)
+      continue;
+    EXPECT_EQ(record.kind, Kind::kSample);
+    EXPECT_FALSE(record.is_in_kernel);
+    EXPECT_EQ(record.stack, (std::vector<uint64_t>{0x10, 0x20}));
+  }
+}
+
+TEST(KernelRecordTest, EveryTruncatedPrefixIsRefused) {
+  const std::string whole = RecordBytes(PERF_RECORD_LOST, 0)
+                                .Add(uint64_t{9})
+                                .Add(uint64_t{4})
+                                .AddTrailer(5, 100)
+                                .Done();
+  KernelRecord record;
+  ASSERT_TRUE(Parse(whole, &record));
+  EXPECT_EQ(record.lost, 4u);
+  for (size_t size = 0; size < whole.size(); ++size)
+    EXPECT_FALSE(Parse(whole.substr(0, size), &record)) << size;
+  // Short ones that say so.
+  for (uint16_t size = 8; size < whole.size(); ++size) {
+    std::string bytes = whole.substr(0, size);
+    memcpy(bytes.data() + 6, &size, sizeof(size));
+    EXPECT_FALSE(Parse(bytes, &record)) << size;
+  }
+}
+
+TEST(KernelRingTest, RecordsGoOnAtTheBeginning) {
+  FakeKernelRing kernel(128);
+  for (uint64_t time = 1; time < 50; ++time) {
+    kernel.Write(Switch(0, 5, time));
+    kernel.Write(RecordBytes(/*type=*/77, 0).AddTrailer(5, time).Done());
+    const std::vector<KernelRecord> records = kernel.Read();
+    ASSERT_EQ(records.size(), 1u);
+    EXPECT_EQ(records[0].time, time);
+  }
+  EXPECT_EQ(kernel.ring.num_lost(), 0u);
+}
+
+TEST(KernelRingTest, LossesBeginAtTheRecordBefore) {
+  FakeKernelRing kernel(1024);
+  kernel.Write(Switch(0, 5, 100));
+  kernel.Write(RecordBytes(PERF_RECORD_LOST, 0)
+                   .Add(uint64_t{9})
+                   .Add(uint64_t{4})
+                   .AddTrailer(5, 300)
+                   .Done());
+  const std::vector<KernelRecord> records = kernel.Read();
+  ASSERT_EQ(records.size(), 2u);
+  EXPECT_EQ(records[1].kind, Kind::kLost);
+  EXPECT_EQ(records[1].time, 100u);
+  EXPECT_EQ(records[1].lost_until, 300u);
+  EXPECT_EQ(kernel.ring.num_lost(), 4u);
+}
+
+TEST(KernelRingTest, WrongLengthsAreLosses) {
+  for (const unsigned wrong_size : {0u, 7u, 41u, 65535u}) {
+    const auto size = static_cast<uint16_t>(wrong_size);
+    FakeKernelRing kernel(1024);
+    std::string bytes = Switch(0, 5, 100);
+    memcpy(bytes.data() + 6, &size, sizeof(size));
+    kernel.Write(bytes);
+    std::vector<KernelRecord> records = kernel.Read();
+    ASSERT_EQ(records.size(), 1u);
+    EXPECT_EQ(records[0].kind, Kind::kLost);
+    EXPECT_EQ(kernel.ring.num_lost(), 1u);
+    // The next ones are read.
+    kernel.Write(Switch(0, 5, 200));
+    records = kernel.Read();
+    ASSERT_EQ(records.size(), 1u);
+    EXPECT_EQ(records[0].kind, Kind::kIn);
+  }
+}
+
+TEST(KernelRingTest, RandomBytesAreHarmless) {
+  std::mt19937 random(1);
+  std::vector<std::string> parts = {Switch(0, 5, 1), Switch(1 << 13, 5, 2)};
+  for (const uint32_t type : {3u, 4u, 7u, 9u, 10u, 2u}) {
+    parts.push_back(RecordBytes(type, 0)
+                        .AddText(std::string(80, 'x'))
+                        .AddTrailer(5, 3)
+                        .Done());
+  }
+  for (int round = 0; round < 2000; ++round) {
+    FakeKernelRing kernel(1024);
+    for (int i = 0; i < 20; ++i) {
+      std::string bytes = parts[random() % parts.size()];
+      for (unsigned changes = random() % 4; changes > 0; --changes)
+        bytes[random() % bytes.size()] = static_cast<char>(random());
+      kernel.Write(bytes);
+      if (random() % 3 == 0)
+        kernel.Read();
+    }
+    for (const KernelRecord& record : kernel.Read())
+      EXPECT_LE(record.stack.size(), 1024u);
+  }
+}
+
+}  // namespace
+}  // namespace pztrace

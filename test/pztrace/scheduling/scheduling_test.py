@@ -1,0 +1,268 @@
+#!/usr/bin/env python3
+# Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+"""Tests what `pztrace record --scheduling` and `--samples` write about threads. Runs in
+the build directory, as recording.py says."""
+
+import collections
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+
+from recording import BUILD_DIR, PZTRACE, PztraceTest, main
+
+BUSY = BUILD_DIR / 'busy_threads'
+RUNNING = 'TASK_STATE_RUNNING'
+NOBODY = 65534
+
+Part = collections.namedtuple('Part', 'name tid begin end ran')
+
+
+def parse_parts(text):
+  return [Part(words[0], *map(int, words[1:]))
+          for words in map(str.split, text.splitlines()) if len(words) == 5]
+
+
+class States:
+  """The states of threads in a trace, which keep the rules of their packets."""
+
+  def __init__(self, test, packets):
+    self.runs = collections.defaultdict(list)  # (begin, end) by thread.
+    self.unknown = 0
+    self.ends = collections.Counter()
+    self.names = {}
+    self.processes = {}
+    self.first = {}
+    last = {}
+    on_cpu = {}
+    now = 0
+    sequences = set()
+    for packet in packets:
+      for tree in packet.all('generic_kernel_process_tree'):
+        for thread in tree.all('threads'):
+          self.names[thread.int('tid')] = thread.get('comm')
+          self.processes[thread.int('tid')] = thread.int('pid')
+      for event in packet.all('generic_kernel_task_rename_event'):
+        self.names[event.int('tid')] = event.get('comm')
+      for event in packet.all('generic_kernel_task_state_event'):
+        sequences.add(packet.get('trusted_packet_sequence_id'))
+        tid, cpu = event.int('tid'), event.int('cpu')
+        state = event.get('state')
+        test.assertGreaterEqual(packet.int('timestamp'), now)
+        now = packet.int('timestamp')
+        self.first.setdefault(tid, now)
+        before, since = last.get(tid, (None, 0))
+        if state == RUNNING:
+          test.assertNotEqual(before, RUNNING)
+          test.assertNotIn(cpu, on_cpu)
+          on_cpu[cpu] = tid
+        elif before == RUNNING:
+          test.assertEqual(on_cpu.pop(cpu), tid)
+          self.runs[tid].append((since, now))
+          self.ends[tid, state] += 1
+        self.unknown += state == 'TASK_STATE_UNKNOWN'
+        last[tid] = state, now
+    self.last = {tid: state for tid, (state, _) in last.items()}
+    test.assertEqual(len(sequences), 1)
+
+  def ran(self, part):
+    """How long a thread ran in that time."""
+    return sum(max(min(end, part.end) - max(begin, part.begin), 0)
+               for begin, end in self.runs[part.tid])
+
+
+class SchedulingTest(PztraceTest):
+
+  def setUp(self):
+    super().setUp()
+    code, _, error = self.run_pztrace('record', '-o', self.folder / 'try',
+                                      '--scheduling', '--duration', '0.01')
+    self.assertEqual(code, 0, error)
+    if 'is not recorded' in error:
+      self.skipTest('perf_event_open is forbidden')
+
+  def check(self, states, parts):
+    """Expects that threads ran as long as they say."""
+    self.assertEqual(states.unknown, 0)
+    for part in parts:
+      self.assertAlmostEqual(states.ran(part), part.ran,
+                             delta=part.ran / 100 + 100000, msg=part)
+
+  def test_command_ran_as_long_as_it_says(self):
+    code, output, error = self.run_pztrace('record', '-o', self.trace, '--scheduling',
+                                           '--', BUSY)
+    self.assertEqual(code, 0, error)
+    self.assertIn('nothing lost', error)
+    parts = parse_parts(output)
+    self.assertEqual(len(parts), 6)
+    states = States(self, self.decode())
+    self.check(states, parts)
+    by_name = {part.name: part for part in parts}
+    # They have one processor for both. One of them may be done before the other begins.
+    self.assertGreater(
+        sum(states.ends[part.tid, 'TASK_STATE_RUNNABLE']
+            for part in parts if part.name == 'preempt'), 0)
+    slept = states.ends[by_name['sleep'].tid, 'TASK_STATE_INTERRUPTIBLE_SLEEP']
+    self.assertGreaterEqual(slept, 10)
+    for part in parts:
+      self.assertEqual(states.names[part.tid], 'busy_threads')
+      self.assertEqual(states.last[part.tid], 'TASK_STATE_DEAD')
+      self.assertEqual(len(set(states.processes[p.tid] for p in parts)), 1)
+
+  def test_child_processes_are_recorded(self):
+    code, output, error = self.run_pztrace(
+        'record', '-o', self.trace, '--scheduling', '--', 'sh', '-c',
+        '%s & %s; wait' % (BUSY, BUSY))
+    self.assertEqual(code, 0, error)
+    states = States(self, self.decode())
+    parts = parse_parts(output)
+    self.assertEqual(len(parts), 12)
+    self.check(states, parts)
+    self.assertIn('sh', states.names.values())
+
+  def attach(self, process, *options):
+    """Starts a recorder, and waits until it has events of the process."""
+    recorder = self.start('record', '-o', self.trace, '--pid', process.pid, *options)
+    folder = pathlib.Path('/proc/%d/fd' % recorder.pid)
+    processors = os.sysconf('SC_NPROCESSORS_ONLN')
+    num_threads = len(os.listdir('/proc/%d/task' % process.pid))
+    def num_events():
+      names = []
+      for link in folder.iterdir():
+        try:
+          names.append(os.readlink(link))
+        except OSError:
+          pass  # It is closed by now.
+      return names.count('anon_inode:[perf_event]')
+    while num_events() < processors * (num_threads + 1):
+      self.assertIsNone(recorder.poll())
+      time.sleep(0.01)
+    return recorder
+
+  def start_busy(self):
+    process = subprocess.Popen([str(BUSY), '--rounds'], env=self.env,
+                               stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    def end():
+      process.kill()
+      process.wait()
+      process.stdin.close()
+      process.stdout.close()
+    self.addCleanup(end)
+    return process
+
+  def do_round(self, process):
+    process.stdin.write(b'\n')
+    process.stdin.flush()
+    return b''.join(iter(process.stdout.readline, b'round\n')).decode()
+
+  def test_attaches_to_threads_that_run_already(self):
+    process = self.start_busy()
+    self.do_round(process)
+    recorder = self.attach(process, '--scheduling')
+    # The first one may be under way before threads are known.
+    self.do_round(process)
+    output = self.do_round(process)
+    recorder.send_signal(signal.SIGINT)
+    error = recorder.stderr.read()
+    self.assertEqual(recorder.wait(), 0, error)
+    self.check(States(self, self.decode()), parse_parts(output))
+
+  def test_samples_are_taken_by_processor_time(self):
+    code, output, error = self.run_pztrace('record', '-o', self.trace, '--samples', 1000,
+                                           '--', BUSY)
+    self.assertEqual(code, 0, error)
+    samples = collections.Counter()
+    tables = collections.defaultdict(dict)
+    has_path = False
+    for packet in self.decode():
+      self.assertEqual(packet.all('generic_kernel_task_state_event'), [])
+      for data in packet.all('interned_data'):
+        for name in ('stack_sample_task_contexts', 'mappings', 'frames', 'callstacks',
+                     'mapping_paths', 'build_ids', 'stack_sample_execution_contexts'):
+          for entry in data.all(name):
+            self.assertNotIn(entry.get('iid'), tables[name])
+            tables[name][entry.get('iid')] = entry
+      for sample in packet.all('stack_sample'):
+        self.assertEqual(sample.int('primary_weight'), 1000000)
+        task = tables['stack_sample_task_contexts'][sample.get('task_context_iid')]
+        samples[task.int('tid')] += 1
+        self.assertIn(sample.get('execution_context_iid'),
+                      tables['stack_sample_execution_contexts'])
+        stack = tables['callstacks'][sample.get('callstack_iid')]
+        for frame_id in stack.all('frame_ids'):
+          frame = tables['frames'][frame_id]
+          if frame.get('mapping_id') is not None:
+            mapping = tables['mappings'][frame.get('mapping_id')]
+            path = tables['mapping_paths'][mapping.all('path_string_ids')[0]]
+            has_path |= path.get('str').endswith('busy_threads')
+    self.assertTrue(has_path)
+    for part in parse_parts(output):
+      # Time in the kernel may have no samples.
+      self.assertLess(samples[part.tid], part.ran / 1e6 * 1.3 + 5, part)
+      self.assertGreater(samples[part.tid], part.ran / 1e6 * 0.5 - 5, part)
+
+  def test_ring_has_names_and_whole_stacks(self):
+    code, _, error = self.run_pztrace('record', '-o', self.trace, '--why', '--ring',
+                                      '100k', '--', 'sh', '-c', '%s; %s' % (BUSY, BUSY))
+    self.assertEqual(code, 0, error)
+    States(self, self.decode())
+
+  def test_killed_recorder_leaves_the_program_alone(self):
+    process = self.start_busy()
+    recorder = self.attach(process, '--why')
+    recorder.kill()
+    recorder.wait()
+    self.assertEqual(len(parse_parts(self.do_round(process))), 6)
+
+  def test_flight_recorder_refuses_it(self):
+    code, _, error = self.run_pztrace('record', '--flight-recorder', self.folder / 'f',
+                                      '--why')
+    self.assertEqual(code, 2)
+    self.assertIn('give no --scheduling, --samples or --why', error)
+
+  def test_wrong_rates_are_refused(self):
+    for rate in '0', '10001', '-1', '1k', '':
+      code, _, error = self.run_pztrace('record', '-o', self.trace, '--samples', rate)
+      self.assertEqual(code, 2, error)
+
+  def test_needs_no_privileges(self):
+    if os.geteuid() != 0:
+      self.skipTest('needs root')
+    for folder in self.folder, *self.folder.iterdir():
+      os.chown(folder, NOBODY, NOBODY)
+    result = subprocess.run(
+        ['setpriv', '--reuid', str(NOBODY), '--regid', str(NOBODY), '--clear-groups',
+         str(PZTRACE), 'record', '-o', str(self.trace), '--why', '--', str(BUSY)],
+        env=self.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        universal_newlines=True, check=False)
+    self.assertEqual(result.returncode, 0, result.stderr)
+    self.assertNotIn('is not recorded', result.stderr)
+    self.check(States(self, self.decode()), parse_parts(result.stdout))
+
+  def test_another_user_is_a_reason(self):
+    if os.geteuid() != 0:
+      self.skipTest('needs root')
+    os.chown(self.folder, NOBODY, NOBODY)
+    socket = str(self.folder / 'socket')
+    recorder = subprocess.Popen(
+        ['setpriv', '--reuid', str(NOBODY), '--regid', str(NOBODY), '--clear-groups',
+         str(PZTRACE), 'record', '-o', str(self.trace) + '2', '--why', '--socket', socket],
+        env=self.env, stderr=subprocess.PIPE, universal_newlines=True)
+    self.addCleanup(recorder.stderr.close)
+    self.addCleanup(recorder.wait)
+    self.addCleanup(recorder.kill)
+    recorder.stderr.readline()  # It listens.
+    self.env['PERFETTO_PRODUCER_SOCK_NAME'] = socket
+    tracer = self.start_busy()
+    for line in recorder.stderr:
+      if 'is not recorded' in line:
+        self.assertIn("belongs to user 0; record as that user: `sudo -u '#0'", line)
+        self.assertIn('process %d' % tracer.pid, line)
+        return
+    self.fail('no reason')
+
+
+if __name__ == '__main__':
+  sys.exit(main())
