@@ -14,6 +14,7 @@ int RecoverMain(int argc, char** argv);
 int SnapshotMain(int argc, char** argv);
 int TriggerMain(int argc, char** argv);
 int CatMain(int argc, char** argv);
+int SymbolizeMain(int argc, char** argv);
 int CutMain(int argc, char** argv);
 int MergeMain(int argc, char** argv);
 int TopMain(int argc, char** argv);

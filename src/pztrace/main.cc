@@ -36,6 +36,8 @@ constexpr struct {
     {"recover", "[-o FILE] RECORDING",
      "makes a trace of a flight recorder's file", RecoverMain},
     {"cat", "[options] FILE", "prints the packets of a trace", CatMain},
+    {"symbolize", "[options] -o OUTPUT FILE",
+     "adds the names of functions to a trace's stacks", SymbolizeMain},
     {"cut", "[options] -o FILE TRACE", "cuts a piece out of a trace", CutMain},
     {"merge", "-o OUTPUT FILE...", "makes one trace of several", MergeMain},
     {"top", "[options] FILE...", "prints which slices took the most time",

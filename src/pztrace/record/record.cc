@@ -208,6 +208,7 @@ void Stop(const Interrupts& interrupts,
 // counts.
 bool Finish(const RecordOptions& options,
             EndTime* end,
+            const SchedulingRecorder* scheduling,
             RecordingSession* session,
             RecordingSink* sink) {
   bool ok = false;
@@ -220,6 +221,10 @@ bool Finish(const RecordOptions& options,
       session->RunOnce(0);
     }
     const protozero::TraceStats stats = session->GetStats();
+    if (scheduling != nullptr) {
+      scheduling->WriteSymbols(
+          [sink](const std::string& packets) { return sink->Append(packets); });
+    }
     sink->Close();
     ok = ReportRecording(options, stats, *session->problems(), *sink);
   });
@@ -333,7 +338,7 @@ bool RecordToFile(const RecordOptions& options,
     session.problems()->OnEarlyEnd();
   if (scheduling != nullptr)
     scheduling->Report();
-  const bool is_written = Finish(options, &end, &session, &sink);
+  const bool is_written = Finish(options, &end, scheduling.get(), &session, &sink);
   return WaitForCommand(interrupts, &session) && is_written;
 }
 

@@ -66,6 +66,13 @@ class RecordingSink {
   // Writes a part of what there is. Returns whether that was all. REQUIRES: the
   // session is stopped.
   bool WriteRest();
+  // Writes packets that come after those of the session. Returns false if the
+  // file takes no more.
+  bool Append(const std::string& packets) {
+    return output_.Write(reinterpret_cast<const uint8_t*>(packets.data()),
+                         packets.size()) &&
+           output_.Flush();
+  }
   // Counts what the file has not taken yet, and what may follow, as lost.
   void GiveUp() { output_.GiveUp(); }
   void Close();

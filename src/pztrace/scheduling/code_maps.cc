@@ -61,7 +61,7 @@ void CodeMaps::Insert(int32_t pid, CodeMap added) {
     if (map.build_id.empty())
       map.build_id = file->second.build_id;
   }
-  // What was there before is not mapped any more.
+  // Maps that were there before are gone.
   auto it = maps.lower_bound(map.address);
   if (it != maps.begin() &&
       std::prev(it)->second.size > map.address - std::prev(it)->first) {

@@ -11,7 +11,7 @@
 
 namespace pztrace {
 
-// What /proc has about processes. A process may end at any time; then texts and
+// Facts about processes from /proc. A process may end at any time; then texts and
 // lists are empty, and numbers are 0.
 
 // Returns the ids of the process's threads.

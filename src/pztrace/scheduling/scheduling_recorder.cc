@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
@@ -17,6 +18,8 @@
 #include "src/program/text.h"
 #include "src/pztrace/program_name.h"
 #include "src/pztrace/scheduling/process_files.h"
+#include "src/pztrace/scheduling/symbol_packets.h"
+#include "src/pztrace/scheduling/symbolizer.h"
 
 namespace pztrace {
 
@@ -304,6 +307,22 @@ void SchedulingRecorder::Report() {
                number, program::CountOf(stacks.num_stacks(), "stack").c_str(),
                path.empty() ? "code made at run time" : path.c_str());
   }
+}
+
+void SchedulingRecorder::WriteSymbols(
+    const std::function<bool(const std::string&)>& write) const {
+  const AddressesOfFiles& addresses = packets_.stacks().addresses();
+  if (addresses.empty())
+    return;
+  if (!Symbolizer::IsBuilt()) {
+    PrintError(kProgram,
+               "stacks have addresses, not names, since this build has no "
+               "libdw; `pztrace symbolize` of another build adds names");
+    return;
+  }
+  // A server of debug information would keep the recording from its end.
+  unsetenv("DEBUGINFOD_URLS");
+  WriteSymbolPackets(addresses, "", /*names_problems=*/false, write);
 }
 
 }  // namespace pztrace

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -49,10 +50,9 @@ class SchedulingRecorder : private ThreadStates::Observer {
   // stopped.
   void Report();
 
-  // Returns the addresses to find names for. REQUIRES: as Report().
-  const AddressesOfFiles& addresses() const {
-    return packets_.stacks().addresses();
-  }
+  // Writes the names of functions, which |write| takes as records of a Trace.
+  // REQUIRES: Report() was called.
+  void WriteSymbols(const std::function<bool(const std::string&)>& write) const;
 
  private:
   class Source;

@@ -2,6 +2,8 @@
 
 #include "src/pztrace/scheduling/stack_table.h"
 
+#include <algorithm>
+
 namespace pztrace {
 
 namespace {
@@ -24,6 +26,25 @@ bool IsBottom(const std::string& path) {
       return true;
   }
   return false;
+}
+
+// Returns the path as readers put it together: a slash and its parts.
+std::string FullPath(const std::string& path) {
+  return path.compare(0, 1, "/") == 0 ? path : "/" + path;
+}
+
+// Returns the parts of a path between slashes.
+std::vector<std::string> PartsOf(const std::string& path) {
+  std::vector<std::string> parts;
+  if (path.empty())
+    return parts;
+  const std::string full = FullPath(path);
+  for (size_t begin = 1; begin <= full.size();) {
+    const size_t end = std::min(full.find('/', begin), full.size());
+    parts.push_back(full.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
 }
 
 void WriteString(trace::InternedString* string,
@@ -68,7 +89,9 @@ uint64_t StackTable::Intern(const CodeMaps& maps,
       frame.is_made_at_run_time = map->is_made_at_run_time();
       if (num_addresses_ < kMaxAddresses && !frame.is_made_at_run_time) {
         num_addresses_ +=
-            addresses_[{map->path, map->build_id}].insert(frame.address).second;
+            addresses_[{FullPath(map->path), map->build_id}]
+                .insert(frame.address)
+                .second;
       }
     }
     if (frames.empty())
@@ -87,7 +110,8 @@ void StackTable::NoteEnd(const CodeMaps::Map* map) {
 StackTable::Id StackTable::InternMapping(const CodeMaps::Map& map) {
   if (!map.build_id.empty())
     Find(&build_ids_, map.build_id, Part::kBuildId);
-  Find(&paths_, map.path, Part::kPath);
+  for (const std::string& part : PartsOf(map.path))
+    Find(&paths_, part, Part::kPath);
   return Find(&mappings_,
               Mapping(map.path, map.build_id, map.address, map.size,
                       map.file_offset, map.bias),
@@ -125,7 +149,8 @@ void StackTable::WriteNew(trace::InternedData* data) {
         mapping->set_start(address);
         mapping->set_end(address + size);
         mapping->set_load_bias(bias);
-        mapping->add_path_string_ids(paths_[path]);
+        for (const std::string& path_part : PartsOf(path))
+          mapping->add_path_string_ids(paths_[path_part]);
         break;
       }
       case Part::kFrame: {

@@ -83,22 +83,30 @@ class SchedulingTest(PztraceTest):
     if 'is not recorded' in error:
       self.skipTest('perf_event_open is forbidden')
 
-  def check(self, states, parts):
-    """Expects that threads ran as long as they say."""
-    self.assertEqual(states.unknown, 0)
-    for part in parts:
-      self.assertAlmostEqual(states.ran(part), part.ran,
-                             delta=part.ran / 100 + 100000, msg=part)
+  def check_truth(self, record):
+    """Calls |record|, which returns the states and parts of a recording. Expects that
+    threads ran as long as they say. Their own clocks do not count the time that a virtual
+    machine, or an interrupt, takes from them, so one of several recordings has to agree.
+    """
+    for _ in range(6):
+      states, parts = record()
+      self.assertEqual(states.unknown, 0)
+      wrong = [(states.ran(part), part) for part in parts
+               if abs(states.ran(part) - part.ran) > part.ran / 100 + 100000]
+      if not wrong:
+        return states, parts
+    self.fail(wrong)
 
-  def test_command_ran_as_long_as_it_says(self):
-    code, output, error = self.run_pztrace('record', '-o', self.trace, '--scheduling',
-                                           '--', BUSY)
+  def record_busy(self, *options, command=(BUSY,)):
+    code, output, error = self.run_pztrace('record', '-o', self.trace, *options, '--',
+                                           *command)
     self.assertEqual(code, 0, error)
     self.assertIn('nothing lost', error)
-    parts = parse_parts(output)
+    return States(self, self.decode()), parse_parts(output)
+
+  def test_command_ran_as_long_as_it_says(self):
+    states, parts = self.check_truth(lambda: self.record_busy('--scheduling'))
     self.assertEqual(len(parts), 6)
-    states = States(self, self.decode())
-    self.check(states, parts)
     by_name = {part.name: part for part in parts}
     # They have one processor for both. One of them may be done before the other begins.
     self.assertGreater(
@@ -109,17 +117,12 @@ class SchedulingTest(PztraceTest):
     for part in parts:
       self.assertEqual(states.names[part.tid], 'busy_threads')
       self.assertEqual(states.last[part.tid], 'TASK_STATE_DEAD')
-      self.assertEqual(len(set(states.processes[p.tid] for p in parts)), 1)
+    self.assertEqual(len(set(states.processes[part.tid] for part in parts)), 1)
 
   def test_child_processes_are_recorded(self):
-    code, output, error = self.run_pztrace(
-        'record', '-o', self.trace, '--scheduling', '--', 'sh', '-c',
-        '%s & %s; wait' % (BUSY, BUSY))
-    self.assertEqual(code, 0, error)
-    states = States(self, self.decode())
-    parts = parse_parts(output)
+    states, parts = self.check_truth(lambda: self.record_busy(
+        '--scheduling', command=('sh', '-c', '%s & %s; wait' % (BUSY, BUSY))))
     self.assertEqual(len(parts), 12)
-    self.check(states, parts)
     self.assertIn('sh', states.names.values())
 
   def attach(self, process, *options):
@@ -160,14 +163,16 @@ class SchedulingTest(PztraceTest):
   def test_attaches_to_threads_that_run_already(self):
     process = self.start_busy()
     self.do_round(process)
-    recorder = self.attach(process, '--scheduling')
-    # The first one may be under way before threads are known.
-    self.do_round(process)
-    output = self.do_round(process)
-    recorder.send_signal(signal.SIGINT)
-    error = recorder.stderr.read()
-    self.assertEqual(recorder.wait(), 0, error)
-    self.check(States(self, self.decode()), parse_parts(output))
+    def record():
+      recorder = self.attach(process, '--scheduling')
+      # The first one may be under way before threads are known.
+      self.do_round(process)
+      output = self.do_round(process)
+      recorder.send_signal(signal.SIGINT)
+      error = recorder.stderr.read()
+      self.assertEqual(recorder.wait(), 0, error)
+      return States(self, self.decode()), parse_parts(output)
+    self.check_truth(record)
 
   def test_samples_are_taken_by_processor_time(self):
     code, output, error = self.run_pztrace('record', '-o', self.trace, '--samples', 1000,
@@ -232,14 +237,18 @@ class SchedulingTest(PztraceTest):
       self.skipTest('needs root')
     for folder in self.folder, *self.folder.iterdir():
       os.chown(folder, NOBODY, NOBODY)
-    result = subprocess.run(
-        ['setpriv', '--reuid', str(NOBODY), '--regid', str(NOBODY), '--clear-groups',
-         str(PZTRACE), 'record', '-o', str(self.trace), '--why', '--', str(BUSY)],
-        env=self.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        universal_newlines=True, check=False)
-    self.assertEqual(result.returncode, 0, result.stderr)
-    self.assertNotIn('is not recorded', result.stderr)
-    self.check(States(self, self.decode()), parse_parts(result.stdout))
+    def record(option):
+      result = subprocess.run(
+          ['setpriv', '--reuid', str(NOBODY), '--regid', str(NOBODY), '--clear-groups',
+           str(PZTRACE), 'record', '-o', str(self.trace), option, '--', str(BUSY)],
+          env=self.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+          universal_newlines=True, check=False)
+      self.assertEqual(result.returncode, 0, result.stderr)
+      self.assertNotIn('is not recorded', result.stderr)
+      return States(self, self.decode()), parse_parts(result.stdout)
+    self.check_truth(lambda: record('--scheduling'))
+    record('--why')
+    self.assertTrue(any(packet.all('stack_sample') for packet in self.decode()))
 
   def test_another_user_is_a_reason(self):
     if os.geteuid() != 0:

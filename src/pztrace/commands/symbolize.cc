@@ -1,0 +1,106 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+// pztrace symbolize.
+
+#include <inttypes.h>
+#include <stdint.h>
+
+#include <string>
+#include <string_view>
+
+#include "protozero/const_bytes.h"
+#include "src/pbz/field_stream.h"
+#include "src/program/command_line.h"
+#include "src/program/io.h"
+#include "src/program/text.h"
+#include "src/pztrace/commands.h"
+#include "src/pztrace/program_name.h"
+#include "src/pztrace/scheduling/symbol_packets.h"
+#include "src/pztrace/scheduling/symbolizer.h"
+#include "src/pztrace/scheduling/trace_addresses.h"
+#include "src/pztrace/trace_file/output_file.h"
+#include "src/pztrace/trace_file/trace_input.h"
+
+namespace pztrace {
+
+namespace {
+
+using program::kFailure;
+using program::kSuccess;
+
+// Copies the trace, and adds the names that are missing.
+bool Symbolize(const std::string& name,
+               const std::string& root,
+               TraceStream* stream,
+               OutputFile* file) {
+  TraceAddresses addresses;
+  pbz::FieldStream::Run run;
+  while (stream->Next(&run)) {
+    addresses.Read(protozero::ConstBytes(run.data, run.size));
+    const std::string_view bytes(reinterpret_cast<const char*>(run.data),
+                                 run.size);
+    if (!file->Write(bytes))
+      return false;
+  }
+  if (!stream->error().empty()) {
+    program::PrintError(kProgram, "%s: %s", name.c_str(),
+                        stream->error().c_str());
+    return false;
+  }
+  bool is_written = true;
+  const SymbolCounts counts = WriteSymbolPackets(
+      addresses.Take(), root, /*names_problems=*/true,
+      [&](const std::string& packets) {
+        is_written = file->Write(packets);
+        return is_written;
+      });
+  program::PrintError(
+      kProgram, "%s: names for %s, none for %" PRIu64, name.c_str(),
+      program::CountOf(counts.found, "address").c_str(), counts.not_found);
+  return is_written;
+}
+
+}  // namespace
+
+int SymbolizeMain(int argc, char** argv) {
+  std::string file_name;
+  std::string output;
+  std::string root;
+  const program::Command command = {
+      "pztrace symbolize",
+      "[options] -o OUTPUT FILE",
+      R"(Adds the names of functions to the stacks of a trace, from the files that were
+mapped: their symbol tables and debug information, which may be where debuggers
+look for it. `pztrace record` does that itself where it can.
+)",
+      {{"FILE", "the trace; - is the standard input", &file_name},
+       {"-o, --output OUTPUT",
+        "where the trace with names goes; - is the standard output", &output},
+       {"--root FOLDER",
+        "look for the files in this folder, as for those of another machine",
+        &root}}};
+  if (const auto exit_code = program::Parse(command, argc, argv))
+    return *exit_code;
+  if (output.empty())
+    return WrongUsage(command, "-o OUTPUT is missing");
+  const std::string problem = OutputProblem({file_name}, output);
+  if (!problem.empty())
+    return WrongUsage(command, problem);
+  if (!Symbolizer::IsBuilt()) {
+    program::PrintError(kProgram,
+                        "this build has no libdw, so it finds no names");
+    return kFailure;
+  }
+  TraceInput input;
+  if (!input.Open(file_name, "symbolize"))
+    return kFailure;
+  OutputFile file;
+  if (!file.Open(output))
+    return kFailure;
+  const char* const name = program::DisplayName(file_name);
+  bool ok = Symbolize(name, root, &input.stream(), &file);
+  ok = input.stream().ReportUnread(name) && ok;
+  return file.Close() && ok ? kSuccess : kFailure;
+}
+
+}  // namespace pztrace
