@@ -15,7 +15,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 PLUGINS = ['protozero_plugin', 'protoc-gen-pbzero']
 PROGRAMS = ['ninja_trace', 'pbz', 'pztrace', 'traced_workers']
 COMMANDS = ['pbz decode', 'pbz stats', 'pbz export', 'pztrace record', 'pztrace stat',
-            'pztrace snapshot', 'pztrace trigger', 'pztrace recover', 'pztrace cat',
+            'pztrace snapshot', 'pztrace trigger', 'pztrace recover', 'pztrace symbolize', 'pztrace cat',
             'pztrace cut', 'pztrace merge', 'pztrace top', 'pztrace diff', 'pztrace tasks',
             'pztrace svg', 'pztrace html', 'pztrace export', 'pztrace sql',
             'pztrace check']

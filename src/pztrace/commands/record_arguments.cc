@@ -206,7 +206,7 @@ std::string ParseFlightRecorder(RecordArguments* arguments,
       : !record.strings.are_empty()       ? "--drop-strings or --hash-strings"
       : !arguments->shared_memory.empty() ? "--shared-memory"
       : record.fails_on_loss              ? "--fail-on-loss"
-      : record.threads.are_wanted() ? "--scheduling, --samples or --why"
+      : record.threads.are_wanted()       ? "--scheduling, --samples or --why"
                                           : nullptr;
   if (no_use != nullptr) {
     return std::string(

@@ -48,15 +48,15 @@ bool Symbolize(const std::string& name,
     return false;
   }
   bool is_written = true;
-  const SymbolCounts counts = WriteSymbolPackets(
-      addresses.Take(), root, /*names_problems=*/true,
-      [&](const std::string& packets) {
-        is_written = file->Write(packets);
-        return is_written;
-      });
+  const SymbolCounts counts =
+      WriteSymbolPackets(addresses.Take(), root, /*names_problems=*/true,
+                         [&](const std::string& packets) {
+                           is_written = file->Write(packets);
+                           return is_written;
+                         });
   program::PrintError(
       kProgram, "%s: names for %s, none for %" PRIu64, name.c_str(),
-      program::CountOf(counts.found, "address").c_str(), counts.not_found);
+      program::CountOf(counts.found, "place").c_str(), counts.not_found);
   return is_written;
 }
 

@@ -338,7 +338,8 @@ bool RecordToFile(const RecordOptions& options,
     session.problems()->OnEarlyEnd();
   if (scheduling != nullptr)
     scheduling->Report();
-  const bool is_written = Finish(options, &end, scheduling.get(), &session, &sink);
+  const bool is_written =
+      Finish(options, &end, scheduling.get(), &session, &sink);
   return WaitForCommand(interrupts, &session) && is_written;
 }
 

@@ -21,9 +21,9 @@ void CodeMaps::AddProcess(int32_t pid) {
 void CodeMaps::Add(const KernelRecord& record) {
   switch (record.kind) {
     case KernelRecord::Kind::kMap:
-      Insert(record.subject_pid, {record.address, record.size,
-                                  record.file_offset, record.text,
-                                  record.build_id});
+      Insert(record.subject_pid,
+             {record.address, record.size, record.file_offset, record.text,
+              record.build_id});
       return;
     case KernelRecord::Kind::kExec:
       processes_.erase(record.subject_pid);

@@ -43,7 +43,8 @@ std::string FindBuildId(const std::string& notes) {
     const size_t end = content + Aligned(note.n_descsz);
     if (content + note.n_descsz > notes.size())
       break;
-    if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == sizeof(ELF_NOTE_GNU) &&
+    if (note.n_type == NT_GNU_BUILD_ID &&
+        note.n_namesz == sizeof(ELF_NOTE_GNU) &&
         memcmp(notes.data() + at, ELF_NOTE_GNU, sizeof(ELF_NOTE_GNU)) == 0 &&
         note.n_descsz <= kMaxBuildIdSize) {
       return notes.substr(content, note.n_descsz);
@@ -82,9 +83,12 @@ void ReadProgramHeaders(int fd, ElfFile* file) {
 }  // namespace
 
 uint64_t ElfFile::BiasAt(uint64_t file_offset) const {
+  // Files are mapped by pages, and segments begin anywhere in one.
+  const auto page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
   for (const Segment& segment : segments) {
-    if (file_offset >= segment.file_offset &&
-        file_offset - segment.file_offset < segment.size) {
+    const uint64_t begin = segment.file_offset / page * page;
+    if (file_offset >= begin &&
+        file_offset - begin < segment.size + (segment.file_offset - begin)) {
       return segment.address - segment.file_offset;
     }
   }

@@ -90,8 +90,8 @@ int KernelEvents::OpenEvent(int32_t tid, uint32_t cpu) {
   attr.watermark = 1;
   attr.wakeup_watermark = static_cast<uint32_t>(ring_size_ / 4);
   attr.build_id = has_samples && wants_build_ids_;
-  const long fd = syscall(SYS_perf_event_open, &attr, tid, cpu, -1,
-                          PERF_FLAG_FD_CLOEXEC);
+  const long fd =
+      syscall(SYS_perf_event_open, &attr, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
   if (fd < 0 && errno == EINVAL && std::exchange(wants_build_ids_, false))
     return OpenEvent(tid, cpu);
   if (fd < 0 && errno == EACCES && has_samples &&

@@ -135,8 +135,8 @@ bool ReadBody(uint32_t type, uint16_t misc, Bytes bytes, KernelRecord* record) {
       record->subject_tid = bytes.Take<int32_t>();
       return !bytes.is_short();
     case PERF_RECORD_COMM:
-      record->kind =
-          (misc & PERF_RECORD_MISC_COMM_EXEC) != 0 ? Kind::kExec : Kind::kRename;
+      record->kind = (misc & PERF_RECORD_MISC_COMM_EXEC) != 0 ? Kind::kExec
+                                                              : Kind::kRename;
       ReadThread(&bytes, &record->subject_pid, &record->subject_tid);
       record->text = bytes.Text();
       return !bytes.is_short();
@@ -160,9 +160,7 @@ uint64_t KernelSampleType(bool has_stacks) {
   return kTrailer | (has_stacks ? PERF_SAMPLE_CALLCHAIN : 0);
 }
 
-bool ParseKernelRecord(const uint8_t* data,
-                       size_t size,
-                       KernelRecord* record) {
+bool ParseKernelRecord(const uint8_t* data, size_t size, KernelRecord* record) {
   *record = KernelRecord();
   Bytes bytes(data, size);
   const uint32_t type = bytes.Take<uint32_t>();

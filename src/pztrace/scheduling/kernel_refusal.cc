@@ -34,9 +34,10 @@ std::string WhyOtherProcess(const KernelRefusal& refusal) {
   const std::string pid = std::to_string(refusal.pid);
   if (refusal.own_user != refusal.other_user) {
     return "process " + pid + " belongs to user " +
-           std::to_string(refusal.other_user) + "; record as that user: `sudo "
-           "-u '#" + std::to_string(refusal.other_user) +
-           "' pztrace record ...`";
+           std::to_string(refusal.other_user) +
+           "; record as that user: `sudo "
+           "-u '#" +
+           std::to_string(refusal.other_user) + "' pztrace record ...`";
   }
   return "process " + pid +
          " is not dumpable, since it has changed its user or runs a file that "

@@ -135,8 +135,8 @@ std::vector<CodeMap> CodeMapsOf(int32_t pid) {
 
 ThreadSums SumsOf(int32_t pid, int32_t tid) {
   ThreadSums sums;
-  sscanf(Read(Folder(pid, tid) + "/schedstat").c_str(),
-         "%" SCNu64 " %" SCNu64, &sums.ran, &sums.was_ready);
+  sscanf(Read(Folder(pid, tid) + "/schedstat").c_str(), "%" SCNu64 " %" SCNu64,
+         &sums.ran, &sums.was_ready);
   return sums;
 }
 

@@ -11,8 +11,8 @@
 
 namespace pztrace {
 
-// Facts about processes from /proc. A process may end at any time; then texts and
-// lists are empty, and numbers are 0.
+// Facts about processes from /proc. A process may end at any time; then texts
+// and lists are empty, and numbers are 0.
 
 // Returns the ids of the process's threads.
 std::vector<int32_t> ThreadsOf(int32_t pid);

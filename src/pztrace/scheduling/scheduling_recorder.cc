@@ -43,7 +43,8 @@ uint64_t NowNs() {
 }
 
 uint64_t PeriodOf(const KernelEvents::Options& options) {
-  return options.samples_hz == 0 ? 0 : uint64_t{1000000000} / options.samples_hz;
+  return options.samples_hz == 0 ? 0
+                                 : uint64_t{1000000000} / options.samples_hz;
 }
 
 const char* WhatIsMissing(const KernelEvents::Options& options) {
@@ -302,7 +303,8 @@ void SchedulingRecorder::Report() {
     if (number * 100 < stacks.num_stacks() * kManyBroken)
       continue;
     PrintError(kProgram,
-               "%" PRIu64 " of %s end in %s, whose functions keep no frame "
+               "%" PRIu64
+               " of %s end in %s, whose functions keep no frame "
                "pointers; compile it with -fno-omit-frame-pointer",
                number, program::CountOf(stacks.num_stacks(), "stack").c_str(),
                path.empty() ? "code made at run time" : path.c_str());

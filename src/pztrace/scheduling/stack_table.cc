@@ -17,11 +17,12 @@ std::string FileName(const std::string& path) {
   return path.substr(path.rfind('/') + 1);
 }
 
-// Returns whether a thread's stack may end there: the C library calls main()
-// and the functions of threads, and keeps no frame pointers.
+// Returns whether a thread's stack may end there: these libraries call main()
+// and the functions of threads, and keep no frame pointers.
 bool IsBottom(const std::string& path) {
   const std::string name = FileName(path);
-  for (const char* const library : {"libc.", "libc-", "libpthread", "ld-"}) {
+  for (const char* const library :
+       {"libc.", "libc-", "libpthread", "ld-", "libstdc++.", "libc++."}) {
     if (name.compare(0, std::char_traits<char>::length(library), library) == 0)
       return true;
   }
@@ -88,10 +89,9 @@ uint64_t StackTable::Intern(const CodeMaps& maps,
       frame.address += map->file_offset + map->bias - map->address;
       frame.is_made_at_run_time = map->is_made_at_run_time();
       if (num_addresses_ < kMaxAddresses && !frame.is_made_at_run_time) {
-        num_addresses_ +=
-            addresses_[{FullPath(map->path), map->build_id}]
-                .insert(frame.address)
-                .second;
+        num_addresses_ += addresses_[{FullPath(map->path), map->build_id}]
+                              .insert(frame.address)
+                              .second;
       }
     }
     if (frames.empty())

@@ -65,9 +65,8 @@ class StackTable {
     kExecution,
   };
   // The file, and the place where it is mapped.
-  using Mapping =
-      std::tuple<std::string, std::string, uint64_t, uint64_t, uint64_t,
-                 uint64_t>;
+  using Mapping = std::
+      tuple<std::string, std::string, uint64_t, uint64_t, uint64_t, uint64_t>;
   struct Frame {
     Id mapping = 0;
     uint64_t address = 0;

@@ -85,10 +85,9 @@ class Symbolizer::Impl {
             const std::string& path,
             const std::string& build_id,
             std::string* error) {
-    const int fd = path == kVdso
-                       ? OpenVdso()
-                       : open((root + path).c_str(),
-                              O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    const int fd = path == kVdso ? OpenVdso()
+                                 : open((root + path).c_str(),
+                                        O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0) {
       *error = strerror(errno);
       return false;
@@ -139,10 +138,10 @@ class Symbolizer::Impl {
     Line line;
     Dwfl_Line* const source = dwfl_module_getsrc(module_, address);
     int number = 0;
-    const char* const file =
-        source == nullptr ? nullptr
-                          : dwfl_lineinfo(source, nullptr, &number, nullptr,
-                                          nullptr, nullptr);
+    const char* const file = source == nullptr
+                                 ? nullptr
+                                 : dwfl_lineinfo(source, nullptr, &number,
+                                                 nullptr, nullptr, nullptr);
     if (file != nullptr) {
       line.file = file;
       line.number = static_cast<uint32_t>(number);

@@ -49,9 +49,7 @@ class ThreadStates {
   class Observer {
    public:
     virtual ~Observer() = default;
-    virtual void OnState(uint64_t time,
-                         int32_t tid,
-                         const Thread& thread) = 0;
+    virtual void OnState(uint64_t time, int32_t tid, const Thread& thread) = 0;
     virtual void OnThread(int32_t tid, const Thread& thread) = 0;
     virtual void OnProcess(int32_t pid, const Process& process) = 0;
     virtual void OnRename(uint64_t time,

@@ -92,10 +92,10 @@ TEST(KernelRecordTest, SwitchesSayWhyAThreadLeaves) {
   EXPECT_EQ(record.event_id, 9u);
   ASSERT_TRUE(Parse(Switch(PERF_RECORD_MISC_SWITCH_OUT, 5, 1), &record));
   EXPECT_EQ(record.kind, Kind::kWait);
-  ASSERT_TRUE(Parse(Switch(PERF_RECORD_MISC_SWITCH_OUT |
-                               PERF_RECORD_MISC_SWITCH_OUT_PREEMPT,
-                           5, 1),
-                    &record));
+  ASSERT_TRUE(Parse(
+      Switch(PERF_RECORD_MISC_SWITCH_OUT | PERF_RECORD_MISC_SWITCH_OUT_PREEMPT,
+             5, 1),
+      &record));
   EXPECT_EQ(record.kind, Kind::kPreempted);
 }
 

@@ -6,6 +6,7 @@ the build directory, as recording.py says."""
 import collections
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import sys
@@ -200,13 +201,69 @@ class SchedulingTest(PztraceTest):
           frame = tables['frames'][frame_id]
           if frame.get('mapping_id') is not None:
             mapping = tables['mappings'][frame.get('mapping_id')]
-            path = tables['mapping_paths'][mapping.all('path_string_ids')[0]]
-            has_path |= path.get('str').endswith('busy_threads')
+            path = [tables['mapping_paths'][part].get('str')
+                    for part in mapping.all('path_string_ids')]
+            has_path |= path == str(BUSY).split('/')[1:]
     self.assertTrue(has_path)
     for part in parse_parts(output):
       # Time in the kernel may have no samples.
       self.assertLess(samples[part.tid], part.ran / 1e6 * 1.3 + 5, part)
       self.assertGreater(samples[part.tid], part.ran / 1e6 * 0.5 - 5, part)
+
+  def names(self, trace=None):
+    """The functions that a trace names."""
+    return {line.get('function_name')
+            for packet in self.decode(trace)
+            for symbols in packet.all('module_symbols')
+            for symbol in symbols.all('address_symbols')
+            for line in symbol.all('lines')}
+
+  def test_names_of_functions_are_added_at_the_end_or_later(self):
+    name = '(anonymous namespace)::Compute(unsigned long)'
+    program = self.folder / 'busy_threads'
+    shutil.copy(BUSY, program)
+    error = self.record_samples(program)
+    if 'this build has no libdw' in error:
+      self.skipTest('no libdw')
+    self.assertIn(name, self.names())
+    # Other names of a stripped program are in its dynamic symbol table.
+    elsewhere = self.folder / 'elsewhere' / str(program)[1:]
+    elsewhere.parent.mkdir(parents=True)
+    shutil.move(program, elsewhere)
+    subprocess.run(['strip', '-o', program, elsewhere], check=True)
+    self.record_samples(program)
+    self.assertNotIn(name, self.names())
+    more = self.folder / 'more'
+    code, _, error = self.run_pztrace('symbolize', '--root', self.folder / 'elsewhere',
+                                      '-o', more, self.trace)
+    self.assertEqual(code, 0, error)
+    self.assertIn('names for ', error)
+    self.assertIn(name, self.names(more))
+    # All names are there now.
+    again = self.folder / 'again'
+    self.run_pztrace('symbolize', '--root', self.folder / 'elsewhere', '-o', again, more)
+    self.assertEqual(again.read_bytes(), more.read_bytes())
+    # A debug file beside the program.
+    debug = self.folder / 'busy_threads.debug'
+    subprocess.run(['objcopy', '--only-keep-debug', elsewhere, debug], check=True)
+    subprocess.run(['objcopy', '--add-gnu-debuglink=%s' % debug, program], check=True)
+    self.record_samples(program)
+    self.assertIn(name, self.names())
+
+  def record_samples(self, program):
+    code, _, error = self.run_pztrace('record', '-o', self.trace, '--samples', 1000, '--',
+                                      program)
+    self.assertEqual(code, 0, error)
+    return error
+
+  def test_symbolize_refuses_to_replace_its_input(self):
+    self.record_samples('true')
+    before = self.trace.read_bytes()
+    code, _, error = self.run_pztrace('symbolize', '-o', self.trace, self.trace)
+    self.assertEqual(code, 2, error)
+    self.assertEqual(self.trace.read_bytes(), before)
+    code, _, error = self.run_pztrace('symbolize', self.trace)
+    self.assertEqual(code, 2, error)
 
   def test_ring_has_names_and_whole_stacks(self):
     code, _, error = self.run_pztrace('record', '-o', self.trace, '--why', '--ring',

@@ -143,9 +143,9 @@ TEST_F(ThreadStatesTest, AnyRecordsKeepTheRules) {
   std::mt19937 random(1);
   for (uint64_t time = 1; time < 20000; ++time) {
     const auto kind = static_cast<Kind>(random() % 10);
-    KernelRecord record = Of(static_cast<int32_t>(random() % 8 + 1),
-                             At(time, kind, static_cast<int32_t>(random() % 9),
-                                random() % 4));
+    KernelRecord record =
+        Of(static_cast<int32_t>(random() % 8 + 1),
+           At(time, kind, static_cast<int32_t>(random() % 9), random() % 4));
     record.pid = static_cast<int32_t>(random() % 3 + 1);
     record.subject_pid = static_cast<int32_t>(random() % 3 + 1);
     record.lost_until = time + random() % 5;
