@@ -404,6 +404,26 @@ TEST_F(TraceWriterTest, DroppedPacketsAreCountedAndReported) {
   EXPECT_EQ(service_.chunks()[0].chunk_id, 0u);
 }
 
+TEST_F(TraceWriterTest, ThePacketAfterPacketsThatCouldNotBeBegunSaysSo) {
+  auto writer = arbiter_->CreateTraceWriter(kBuffer);
+  writer->NewTracePacket<Event>()->set_id(1);
+  const uint32_t generation = writer->loss_generation();
+  writer->LosePackets(LossReason::kMemoryFull, 0);
+  EXPECT_EQ(writer->loss_generation(), generation);
+  writer->LosePackets(LossReason::kMemoryFull, 5);
+  writer->LosePackets(LossReason::kMemoryFull, 2);
+  EXPECT_NE(writer->loss_generation(), generation);
+  writer->NewTracePacket<Event>()->set_id(2);
+  writer->NewTracePacket<Event>()->set_id(3);
+  writer->Flush();
+  EXPECT_EQ(Drain(), (std::vector<std::string>{FromHex("08 01"),
+                                               FromHex("d0 02 01 08 02"),
+                                               FromHex("08 03")}));
+  EXPECT_EQ(writer->packets_lost(), 7u);
+  EXPECT_EQ(writer->losses().of(LossReason::kMemoryFull), 7u);
+  EXPECT_EQ(writer->bytes_lost(), 0u);
+}
+
 TEST_F(TraceWriterTest, WhereMemoryIsFullAPacketIsLostUnwritten) {
   auto writer = arbiter_->CreateTraceWriter(kBuffer);
   EXPECT_FALSE(writer->LoseNextPacketIfExhausted());

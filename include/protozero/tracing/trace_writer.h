@@ -142,6 +142,10 @@ class TraceWriter final : private MessageFinalizationListener,
   // seems to be none, counts another packet as lost and returns true. Costs
   // much less than to begin that packet. Otherwise changes nothing.
   bool LoseNextPacketIfExhausted();
+  // Counts packets as lost that the program could not begin: it has lost what
+  // would be in them. The next packet says previous_packet_dropped. REQUIRES:
+  // no packet is open; |reason| is one of writers.
+  void LosePackets(LossReason reason, uint64_t number);
   // Returns whether there was no chunk for the last packet.
   bool is_exhausted() const { return is_exhausted_; }
 

@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <string_view>
@@ -12,6 +13,7 @@
 #include "protozero/tracing/trace.h"
 #include "src/program/io.h"
 #include "src/pztrace/program_name.h"
+#include "src/pztrace/scheduling/scheduling_recorder.h"
 #include "src/pztrace/trace_file/completeness.h"
 #include "src/pztrace/trace_file/shown_name.h"
 #include "src/tracing/shared_memory/out_of_memory.h"
@@ -86,7 +88,11 @@ void PrintUnmetWishes(const TraceConfig& config, const TraceStats& stats) {
       names->push_back(name);
   }
   if (!not_offered.empty()) {
-    const Names& offered = stats.names_offered;
+    Names offered = stats.names_offered;
+    // The recorder's own offer is of no help.
+    offered.erase(std::remove(offered.begin(), offered.end(),
+                              SchedulingRecorder::kDataSource),
+                  offered.end());
     PrintError(kProgram, "no producer has offered %s; %s%s%s",
                ListOf(not_offered).c_str(),
                offered.empty() ? "none has offered anything" : "offered were ",
@@ -102,7 +108,16 @@ void PrintUnmetWishes(const TraceConfig& config, const TraceStats& stats) {
       not_selected.empty() &&
       std::any_of(config.data_sources.begin(), config.data_sources.end(),
                   HasSelection);
-  const TraceStats::SilentProducers& silent = stats.silent_producers;
+  TraceStats::SilentProducers silent = stats.silent_producers;
+  const auto is_self = [](const auto& producer) {
+    return producer.second == getpid();
+  };
+  const auto end =
+      std::remove_if(silent.named.begin(), silent.named.end(), is_self);
+  if (end != silent.named.end()) {
+    silent.named.erase(end, silent.named.end());
+    --silent.number;
+  }
   if (silent.number == 0 || !not_offered.empty() || may_be_silent)
     return;
   PrintError(kProgram, "%s connected and wrote nothing: %s",

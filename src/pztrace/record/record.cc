@@ -270,8 +270,8 @@ bool IsWanted(const protozero::TraceConfig& config,
       });
 }
 
-// Opens the kernel's events about threads, if they are wanted, and adds their
-// data source to |config|. Returns null if there are none.
+// Opens the kernel's events about threads, and adds their data source to
+// |config|. Returns null if they are not wanted, or not possible.
 std::unique_ptr<SchedulingRecorder> OpenScheduling(
     const RecordOptions& options,
     RecordingSession* session,
@@ -293,6 +293,19 @@ std::unique_ptr<SchedulingRecorder> OpenScheduling(
   source.producer_pids = {getpid()};
   config->data_sources.push_back(source);
   return scheduling;
+}
+
+// Waits until the recorder is a producer of its session. Otherwise a command
+// that ends soon would have ended before.
+void AwaitStart(const SchedulingRecorder& scheduling,
+                const Interrupts& interrupts,
+                RecordingSession* session) {
+  constexpr uint64_t kMaxMs = 5000;
+  const uint64_t end = session->service()->NowMs() + kMaxMs;
+  while (!scheduling.has_started() && interrupts.count() == 0 &&
+         session->service()->NowMs() < end) {
+    session->RunOnce(/*timeout_ms=*/10);
+  }
 }
 
 // Writes a trace.
@@ -324,6 +337,8 @@ bool RecordToFile(const RecordOptions& options,
     return false;
   }
   const Interrupts interrupts(session.host());
+  if (scheduling != nullptr)
+    AwaitStart(*scheduling, interrupts, &session);
   if (!InviteProducers(
           options, sink.output().is_standard_output(), ignored,
           [&sink] { return sink.Begin(); }, &session)) {

@@ -32,6 +32,8 @@ constexpr size_t kMaxRingBytes = 64 << 20;
 // The number of times that a process's threads are listed. Threads that are
 // made later have inherited their events.
 constexpr int kMaxRounds = 5;
+// PERF_FORMAT_LOST, which older headers lack.
+constexpr uint64_t kReadsLosses = 1 << 4;
 
 size_t PageSize() {
   return static_cast<size_t>(sysconf(_SC_PAGESIZE));
@@ -72,6 +74,7 @@ int KernelEvents::OpenEvent(int32_t tid, uint32_t cpu) {
   attr.sample_period =
       has_samples ? uint64_t{1000000000} / options_.samples_hz : 0;
   attr.sample_type = KernelSampleType(has_samples);
+  attr.read_format = counts_losses_ ? kReadsLosses : 0;
   attr.sample_id_all = 1;
   attr.context_switch = options_.has_switches;
   attr.comm = 1;
@@ -92,8 +95,12 @@ int KernelEvents::OpenEvent(int32_t tid, uint32_t cpu) {
   attr.build_id = has_samples && wants_build_ids_;
   const long fd =
       syscall(SYS_perf_event_open, &attr, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
-  if (fd < 0 && errno == EINVAL && std::exchange(wants_build_ids_, false))
+  // Kernels before 6.0, and before 5.12, do not know these.
+  if (fd < 0 && errno == EINVAL &&
+      (std::exchange(counts_losses_, false) ||
+       std::exchange(wants_build_ids_, false))) {
     return OpenEvent(tid, cpu);
+  }
   if (fd < 0 && errno == EACCES && has_samples &&
       std::exchange(samples_kernel_, false)) {
     return OpenEvent(tid, cpu);
@@ -133,8 +140,10 @@ int KernelEvents::MapRing(Ring* ring) {
 }
 
 int KernelEvents::AttachThread(int32_t tid, std::vector<Event>* events) {
-  for (const Ring& ring : rings_) {
+  for (size_t i = 0; i < rings_.size(); ++i) {
+    const Ring& ring = rings_[i];
     Event event;
+    event.ring = i;
     event.fd.Reset(OpenEvent(tid, ring.cpu));
     if (!event.fd.is_valid() && errno == EMFILE && RaiseLimit())
       event.fd.Reset(OpenEvent(tid, ring.cpu));
@@ -204,6 +213,38 @@ void KernelEvents::Read(size_t index, std::vector<KernelRecord>* records) {
       record.cpu = ring.cpu;
   }
   __atomic_store_n(&page->data_tail, ring.reader->tail(), __ATOMIC_RELEASE);
+}
+
+void KernelEvents::ReadLast(size_t index,
+                            uint64_t now,
+                            std::vector<KernelRecord>* records) {
+  Read(index, records);
+  const Ring& ring = rings_[index];
+  uint64_t lost = ring.lost_before + LossesOf(ring.fd.get());
+  for (const auto& [pid, events] : attached_) {
+    for (const Event& event : events)
+      lost += event.ring == index ? LossesOf(event.fd.get()) : 0;
+  }
+  ring.reader->AddUntoldLoss(lost, now, records);
+}
+
+uint64_t KernelEvents::LossesOf(int fd) const {
+  // The count of the event, which is of no use, and that of its losses.
+  uint64_t values[2] = {};
+  if (!counts_losses_ || read(fd, values, sizeof(values)) != sizeof(values))
+    return 0;
+  return values[1];
+}
+
+void KernelEvents::Detach(int32_t pid) {
+  const auto it = attached_.find(pid);
+  if (it == attached_.end())
+    return;
+  for (const Event& event : it->second) {
+    rings_[event.ring].lost_before += LossesOf(event.fd.get());
+    owners_.erase(event.id);
+  }
+  attached_.erase(it);
 }
 
 bool KernelEvents::IsRepeated(const KernelRecord& record,

@@ -51,13 +51,16 @@ class KernelEvents {
   bool Attach(int32_t pid, std::vector<int32_t>* tids, std::string* error);
   // Closes the events of Attach(). Threads that have inherited them are not
   // recorded any more.
-  void Detach(int32_t pid) { attached_.erase(pid); }
+  void Detach(int32_t pid);
 
   // Waits until a ring is a quarter full, |other_fd| can be read, or the time
   // is up.
   void Wait(int timeout_ms, int other_fd);
   // Appends the records of a ring, in its order.
   void Read(size_t ring, std::vector<KernelRecord>* records);
+  // Does it for the last time, at the time |now|: then losses count that no
+  // record has told.
+  void ReadLast(size_t ring, uint64_t now, std::vector<KernelRecord>* records);
   size_t num_rings() const { return rings_.size(); }
   // Returns whether another event of the record's thread says the same.
   // |has_own_events| if Attach() has added the thread.
@@ -75,8 +78,11 @@ class KernelEvents {
     void* memory = nullptr;
     size_t size = 0;
     std::unique_ptr<KernelRing> reader;
+    // The losses of events that are closed.
+    uint64_t lost_before = 0;
   };
   struct Event {
+    size_t ring = 0;
     protozero::ScopedFd fd;
     uint64_t id = 0;
   };
@@ -86,6 +92,8 @@ class KernelEvents {
   // Returns an errno.
   int OpenRing(uint32_t cpu);
   int MapRing(Ring* ring);
+  // Returns how many records the event could not write.
+  uint64_t LossesOf(int fd) const;
   int AttachThread(int32_t tid, std::vector<Event>* events);
   // Lets this process have more descriptors. Returns whether it can.
   bool RaiseLimit();
@@ -93,6 +101,8 @@ class KernelEvents {
   const Options options_;
   bool samples_kernel_ = true;
   bool wants_build_ids_ = true;
+  // True if events count what they could not write.
+  bool counts_losses_ = true;
   size_t ring_size_ = 0;
   std::vector<Ring> rings_;
   std::map<int32_t, std::vector<Event>> attached_;

@@ -41,12 +41,22 @@ void KernelRing::Read(uint64_t head, std::vector<KernelRecord>* records) {
     if (!ParseKernelRecord(copy_.data(), size, &record))
       continue;
     if (record.kind == KernelRecord::Kind::kLost) {
+      num_told_ += record.lost;
       AddLoss(record.lost, record.time, records);
       continue;
     }
     last_time_ = std::max(last_time_, record.time);
     records->push_back(std::move(record));
   }
+}
+
+void KernelRing::AddUntoldLoss(uint64_t total,
+                               uint64_t now,
+                               std::vector<KernelRecord>* records) {
+  if (total <= num_told_)
+    return;
+  AddLoss(total - num_told_, now, records);
+  num_told_ = total;
 }
 
 void KernelRing::Copy(uint64_t from, size_t size, uint8_t* to) const {

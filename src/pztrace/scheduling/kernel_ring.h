@@ -29,6 +29,13 @@ class KernelRing {
   // kLost record has the time of the last record before the gap.
   void Read(uint64_t head, std::vector<KernelRecord>* records);
 
+  // Appends a loss if the kernel has lost |total| records by the time |now|,
+  // and has not said so in the ring: it does that with the next record, if
+  // there is one.
+  void AddUntoldLoss(uint64_t total,
+                     uint64_t now,
+                     std::vector<KernelRecord>* records);
+
   // Returns the position up to which the ring was read.
   uint64_t tail() const { return tail_; }
   // Returns how many records were lost, or could not be read.
@@ -47,6 +54,8 @@ class KernelRing {
   // The time of the last record.
   uint64_t last_time_ = 0;
   uint64_t num_lost_ = 0;
+  // The part of |num_lost_| that the kernel has told.
+  uint64_t num_told_ = 0;
   std::vector<uint8_t> copy_;
 };
 

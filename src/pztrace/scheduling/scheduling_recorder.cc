@@ -89,11 +89,15 @@ SchedulingRecorder::~SchedulingRecorder() {
 bool SchedulingRecorder::Open() {
   std::string error;
   wakeup_.Reset(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  if (events_.Open(&error))
+  has_events_ = events_.Open(&error);
+  if (has_events_)
     return true;
-  PrintError(kProgram, "%s is not recorded: %s", WhatIsMissing(options_),
-             error.c_str());
-  return false;
+  PrintError(kProgram, "%s is not recorded: %s%s", WhatIsMissing(options_),
+             error.c_str(),
+             options_.has_switches
+                 ? "; threads have the sums of their times only"
+                 : "");
+  return options_.has_switches;
 }
 
 void SchedulingRecorder::Connect(const std::string& socket) {
@@ -138,23 +142,52 @@ void SchedulingRecorder::Run() {
   // When the session stops, no call begins to write to it any more. This one
   // has begun, and still writes what the rings have then.
   writers_->Trace([this](protozero::TraceContext& context) {
-    packets_.Begin(&context, states_);
-    uint64_t until = 0;
-    while (!is_stopping_) {
-      events_.Wait(kPeriodMs, wakeup_.get());
-      eventfd_t ignored = 0;
-      eventfd_read(wakeup_.get(), &ignored);
-      const uint64_t now = NowNs();
-      Look(until);
-      until = now;
-    }
-    Look(UINT64_MAX);
+    has_started_ = true;
+    if (has_events_)
+      RunWithEvents(&context);
+    else
+      RunWithSums(&context);
   });
   writers_->Flush();
 }
 
+void SchedulingRecorder::RunWithEvents(protozero::TraceContext* context) {
+  packets_.Begin(context, states_);
+  uint64_t until = 0;
+  while (!is_stopping_) {
+    events_.Wait(kPeriodMs, wakeup_.get());
+    eventfd_t ignored = 0;
+    eventfd_read(wakeup_.get(), &ignored);
+    const uint64_t now = NowNs();
+    Look(until);
+    until = now;
+  }
+  Look(UINT64_MAX);
+}
+
+void SchedulingRecorder::RunWithSums(protozero::TraceContext* context) {
+  bool is_last = false;
+  do {
+    // The last sums are those at the end.
+    is_last = is_stopping_;
+    for (const int32_t pid : TakeNewProcesses())
+      sums_.AddProcess(pid);
+    if (options_.has_switches)
+      sums_.Write(NowNs(), context);
+    if (!is_last)
+      events_.Wait(kPeriodMs, wakeup_.get());
+    eventfd_t ignored = 0;
+    eventfd_read(wakeup_.get(), &ignored);
+  } while (!is_last);
+}
+
+std::vector<int32_t> SchedulingRecorder::TakeNewProcesses() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return std::exchange(new_processes_, {});
+}
+
 void SchedulingRecorder::Look(uint64_t until) {
-  ReadRings();
+  ReadRings(/*is_last=*/until == UINT64_MAX);
   WriteRecords(until);
   AttachNew();
   if (std::exchange(has_lost_, false))
@@ -163,10 +196,13 @@ void SchedulingRecorder::Look(uint64_t until) {
     events_.Detach(pid);
 }
 
-void SchedulingRecorder::ReadRings() {
+void SchedulingRecorder::ReadRings(bool is_last) {
   for (size_t ring = 0; ring < events_.num_rings(); ++ring) {
     std::vector<KernelRecord> records;
-    events_.Read(ring, &records);
+    if (is_last)
+      events_.ReadLast(ring, NowNs(), &records);
+    else
+      events_.Read(ring, &records);
     std::move(records.begin(), records.end(), std::back_inserter(records_));
   }
 }
@@ -190,6 +226,7 @@ void SchedulingRecorder::Write(const KernelRecord& record) {
     loss.time = std::max(record.time, time_);
     loss.lost_until = std::max(record.lost_until, loss.time);
     states_.Add(loss);
+    packets_.AddLoss(kind == KernelRecord::Kind::kLost ? record.lost : 1);
     has_lost_ = true;
     return;
   }
@@ -209,12 +246,7 @@ void SchedulingRecorder::Write(const KernelRecord& record) {
 }
 
 void SchedulingRecorder::AttachNew() {
-  std::vector<int32_t> pids;
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    pids = std::exchange(new_processes_, {});
-  }
-  for (const int32_t pid : pids) {
+  for (const int32_t pid : TakeNewProcesses()) {
     // A process that a recorded one has made is recorded already.
     const bool is_known =
         states_.Contains(pid) ||

@@ -20,6 +20,7 @@
 #include "src/pztrace/scheduling/kernel_events.h"
 #include "src/pztrace/scheduling/thread_packets.h"
 #include "src/pztrace/scheduling/thread_states.h"
+#include "src/pztrace/scheduling/thread_sums.h"
 #include "src/tracing/ipc/scoped_fd.h"
 
 namespace pztrace {
@@ -39,11 +40,14 @@ class SchedulingRecorder : private ThreadStates::Observer {
   explicit SchedulingRecorder(KernelEvents::Options options);
   ~SchedulingRecorder() override;
 
-  // Opens the kernel's rings, before the command starts. Returns false, and has
-  // printed why, if the kernel forbids it.
+  // Opens the kernel's rings, before the command starts. If the kernel forbids
+  // it, prints why; then threads have sums only, see ThreadSumsWriter. Returns
+  // false if nothing can be recorded.
   bool Open();
   // Connects to the recorder's own service.
   void Connect(const std::string& socket);
+  // Returns whether the session records it. Connect() does not wait for that.
+  bool has_started() const { return has_started_; }
   // Records a process, unless it is one that is recorded already. Any thread.
   void AddProcess(int32_t pid);
   // Prints what limits the use of the recording. Call it when the session has
@@ -63,11 +67,14 @@ class SchedulingRecorder : private ThreadStates::Observer {
 
   // Reads the rings until Stop().
   void Run();
+  void RunWithEvents(protozero::TraceContext* context);
+  void RunWithSums(protozero::TraceContext* context);
   // Attaches to new processes, and writes the records up to the time |until|.
   void Look(uint64_t until);
   void AttachNew();
+  std::vector<int32_t> TakeNewProcesses();
   void Attach(int32_t pid);
-  void ReadRings();
+  void ReadRings(bool is_last);
   void WriteRecords(uint64_t until);
   void Write(const KernelRecord& record);
   // Removes threads that have ended while records were lost.
@@ -94,9 +101,13 @@ class SchedulingRecorder : private ThreadStates::Observer {
   // The processes whose threads have all ended.
   std::vector<int32_t> gone_;
   bool has_lost_ = false;
+  // True if the kernel's events are allowed.
+  bool has_events_ = false;
+  ThreadSumsWriter sums_;
 
   // An eventfd that wakes the thread.
   protozero::ScopedFd wakeup_;
+  std::atomic<bool> has_started_{false};
   std::atomic<bool> is_stopping_{false};
   std::mutex stop_mutex_;
   // The thread that reads. Guarded by |stop_mutex_|.

@@ -116,6 +116,12 @@ void ThreadPackets::WriteProcess(uint64_t time,
               packet->set_generic_kernel_process_tree()->add_processes());
 }
 
+void ThreadPackets::AddLoss(uint64_t number) {
+  // Each record would have been a packet. The memory that the kernel shares was
+  // full.
+  context_->writer().LosePackets(protozero::LossReason::kMemoryFull, number);
+}
+
 void ThreadPackets::WriteSample(const CodeMaps& maps,
                                 const KernelRecord& record) {
   Packet packet = NewPacket(record.time);

@@ -37,6 +37,8 @@ class ThreadPackets final {
   void WriteProcess(uint64_t time,
                     int32_t pid,
                     const ThreadStates::Process& process);
+  // Counts records that the kernel could not write.
+  void AddLoss(uint64_t number);
   void WriteSample(const CodeMaps& maps, const KernelRecord& record);
 
   const StackTable& stacks() const { return stacks_; }

@@ -271,6 +271,19 @@ bool TraceWriter::LoseNextPacketIfExhausted() {
   return true;
 }
 
+void TraceWriter::LosePackets(LossReason reason, uint64_t number) {
+  PROTOZERO_DCHECK(!IsPacketOpen(), "a packet is open");
+  if (number == 0)
+    return;
+  // Only a packet that begins a chunk says that others are missing before it.
+  ReturnChunk();
+  ++loss_generation_;
+  losses_.Add(reason, 0, /*is_begun=*/false, number);
+  arbiter_->QueueLosses(&losses_);
+  if (!std::exchange(loss_is_unreported_, true))
+    arbiter_->FlushPendingCommitDataRequests();
+}
+
 void TraceWriter::CountWhileBusy(uint64_t packets) {
   losses_.AddWhileBusy(packets);
   arbiter_->QueueLosses(&losses_);

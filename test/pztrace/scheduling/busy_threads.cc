@@ -6,8 +6,9 @@
 //   NAME TID BEGIN END RAN
 //
 // in nanoseconds, for each round. The last line of a round is "round". With
-// --rounds, there is another round for each line of the standard input;
-// otherwise there is one.
+// --rounds, there is another round for each line of the standard input; with
+// --switches, two threads wake each other very often, and write nothing;
+// otherwise there is one round.
 
 #include <sched.h>
 #include <stdint.h>
@@ -105,6 +106,28 @@ void Preempt() {
   Compute(30 * kMillisecond);
 }
 
+// Sends a byte to and fro.
+void Switch() {
+  constexpr int kTimes = 20000;
+  int there[2];
+  int back[2];
+  if (pipe(there) != 0 || pipe(back) != 0)
+    return;
+  std::thread other([&] {
+    char byte = 0;
+    for (int i = 0; i < kTimes; ++i) {
+      if (read(there[0], &byte, 1) != 1 || write(back[1], &byte, 1) != 1)
+        return;
+    }
+  });
+  char byte = 0;
+  for (int i = 0; i < kTimes; ++i) {
+    if (write(there[1], &byte, 1) != 1 || read(back[0], &byte, 1) != 1)
+      break;
+  }
+  other.join();
+}
+
 void DoRound(int num_threads) {
   std::unique_lock<std::mutex> lock(g_mutex);
   ++g_round;
@@ -119,6 +142,10 @@ void DoRound(int num_threads) {
 
 int main(int argc, char** argv) {
   const bool has_rounds = argc > 1 && strcmp(argv[1], "--rounds") == 0;
+  if (argc > 1 && strcmp(argv[1], "--switches") == 0) {
+    Switch();
+    return 0;
+  }
   protozero::Producer producer({});
   producer.RegisterDataSource(protozero::TrackEventDataSource());
   int ends[2];

@@ -204,6 +204,26 @@ TEST(KernelRingTest, LossesBeginAtTheRecordBefore) {
   EXPECT_EQ(kernel.ring.num_lost(), 4u);
 }
 
+TEST(KernelRingTest, LossesThatNoRecordTellsAreAddedAtTheEnd) {
+  FakeKernelRing kernel(1024);
+  kernel.Write(Switch(0, 5, 100));
+  kernel.Write(RecordBytes(PERF_RECORD_LOST, 0)
+                   .Add(uint64_t{9})
+                   .Add(uint64_t{4})
+                   .AddTrailer(5, 300)
+                   .Done());
+  std::vector<KernelRecord> records = kernel.Read();
+  records.clear();
+  kernel.ring.AddUntoldLoss(4, 500, &records);
+  EXPECT_TRUE(records.empty());
+  kernel.ring.AddUntoldLoss(6, 500, &records);
+  ASSERT_EQ(records.size(), 1u);
+  EXPECT_EQ(records[0].lost, 2u);
+  EXPECT_EQ(records[0].time, 300u);
+  EXPECT_EQ(records[0].lost_until, 500u);
+  EXPECT_EQ(kernel.ring.num_lost(), 6u);
+}
+
 TEST(KernelRingTest, WrongLengthsAreLosses) {
   for (const unsigned wrong_size : {0u, 7u, 41u, 65535u}) {
     const auto size = static_cast<uint16_t>(wrong_size);

@@ -4,8 +4,10 @@
 the build directory, as recording.py says."""
 
 import collections
+import errno
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -15,6 +17,7 @@ import time
 from recording import BUILD_DIR, PZTRACE, PztraceTest, main
 
 BUSY = BUILD_DIR / 'busy_threads'
+WITHOUT_PERF = BUILD_DIR / 'without_perf'
 RUNNING = 'TASK_STATE_RUNNING'
 NOBODY = 65534
 
@@ -270,6 +273,70 @@ class SchedulingTest(PztraceTest):
                                       '100k', '--', 'sh', '-c', '%s; %s' % (BUSY, BUSY))
     self.assertEqual(code, 0, error)
     States(self, self.decode())
+
+  def test_lost_records_are_in_the_ledger(self):
+    # More switches than rings have room for, while the recorder is stopped.
+    recorder = self.start(
+        'record', '-o', self.trace, '--scheduling', '--', 'sh', '-c',
+        'echo begun; read line; %s --switches; echo done; read line' % BUSY)
+    self.assertEqual(recorder.stdout.readline(), 'begun\n')
+    recorder.send_signal(signal.SIGSTOP)
+    recorder.stdin.write('\n')
+    recorder.stdin.flush()
+    self.assertEqual(recorder.stdout.readline(), 'done\n')
+    recorder.send_signal(signal.SIGCONT)
+    recorder.stdin.write('\n')
+    recorder.stdin.close()
+    error = recorder.stderr.read()
+    self.assertEqual(recorder.wait(), 0, error)
+    lost = re.search(r'the kernel has lost (\d+) records', error)
+    self.assertIsNotNone(lost, error)
+    self.assertIn(' %s packets lost: %s shared memory full' % (lost[1], lost[1]), error)
+    packets = self.decode()
+    self.assertGreater(States(self, packets).unknown, 0)
+    self.assertIn('1', [packet.get('previous_packet_dropped') for packet in packets])
+
+  def test_sums_are_recorded_where_events_are_forbidden(self):
+    for number, reason in (errno.EPERM, 'filter of system calls'), (errno.EBADF, 'Bad file'):
+      result = subprocess.run(
+          [str(WITHOUT_PERF), str(number), str(PZTRACE), 'record', '-o', str(self.trace),
+           '--why', '--', str(BUSY)], env=self.env, stdout=subprocess.PIPE,
+          stderr=subprocess.PIPE, universal_newlines=True, check=False)
+      if result.returncode == 77:
+        self.skipTest('no seccomp filter')
+      self.assertEqual(result.returncode, 0, result.stderr)
+      self.assertIn('--scheduling and --samples is not recorded: ', result.stderr)
+      self.assertIn(reason, result.stderr)
+      self.assertIn('nothing lost', result.stderr)
+      parts = parse_parts(result.stdout)
+      counters = {}
+      sums = collections.Counter()
+      threads = {}
+      for packet in self.decode():
+        for track in packet.all('track_descriptor'):
+          for thread in track.all('thread'):
+            threads[track.get('uuid')] = thread.int('tid')
+          if track.get('name') == 'ran':
+            counters[track.get('uuid')] = threads[track.get('parent_uuid')]
+        for event in packet.all('track_event'):
+          if event.get('track_uuid') in counters:
+            tid = counters[event.get('track_uuid')]
+            self.assertGreaterEqual(event.int('counter_value'), sums[tid])
+            sums[tid] = event.int('counter_value')
+      # The last look at a thread may be a tenth of a second before its end.
+      self.assertTrue(set(sums) & {part.tid for part in parts}, sums)
+
+  def test_samples_alone_are_forbidden_with_a_reason(self):
+    result = subprocess.run(
+        [str(WITHOUT_PERF), str(errno.EACCES), str(PZTRACE), 'record', '-o',
+         str(self.trace), '--samples', '100', '--', str(BUSY)], env=self.env,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True,
+        check=False)
+    if result.returncode == 77:
+      self.skipTest('no seccomp filter')
+    self.assertEqual(result.returncode, 0, result.stderr)
+    self.assertIn('--samples is not recorded: ', result.stderr)
+    self.assertNotIn('sums', result.stderr)
 
   def test_killed_recorder_leaves_the_program_alone(self):
     process = self.start_busy()

@@ -36,13 +36,16 @@ class LossAccount {
   LossAccount(const LossAccount&) = delete;
   LossAccount& operator=(const LossAccount&) = delete;
 
-  void Add(LossReason reason, uint64_t bytes, bool is_begun) {
+  void Add(LossReason reason,
+           uint64_t bytes,
+           bool is_begun,
+           uint64_t packets = 1) {
     Sums& sums = sums_[static_cast<size_t>(reason)];
     // |begun| comes first: a report that has the packet must also say that the
     // service has its beginning. Otherwise, if the program ended then, the
     // service would count the packet twice.
     Increase(&sums.begun, is_begun);
-    Increase(&sums.packets, 1);
+    Increase(&sums.packets, packets);
     Increase(&sums.bytes, bytes);
   }
 
