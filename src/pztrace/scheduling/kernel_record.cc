@@ -12,7 +12,7 @@ namespace pztrace {
 
 namespace {
 
-using Kind = KernelRecord::Kind;
+using RecordKind = KernelRecord::Kind;
 
 // The fields at the end of all records but samples, in this order:
 //
@@ -23,7 +23,7 @@ constexpr size_t kTrailerSize = 32;
 constexpr uint64_t kFirstMark = static_cast<uint64_t>(PERF_CONTEXT_MAX);
 // A bit of the misc field of PERF_RECORD_MMAP2 that older headers lack.
 constexpr uint16_t kMiscHasBuildId = 1 << 14;
-constexpr size_t kMaxBuildIdSize = 20;
+constexpr size_t kMaxKernelBuildIdSize = 20;
 
 // Takes numbers from the front of bytes, and zeros when there are none left.
 class Bytes {
@@ -77,7 +77,7 @@ void ReadTrailer(Bytes bytes, KernelRecord* record) {
 }
 
 bool ReadSample(Bytes bytes, uint16_t misc, KernelRecord* record) {
-  record->kind = Kind::kSample;
+  record->kind = RecordKind::kSample;
   record->is_in_kernel =
       (misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL;
   record->event_id = bytes.Take<uint64_t>();
@@ -97,7 +97,7 @@ bool ReadSample(Bytes bytes, uint16_t misc, KernelRecord* record) {
 }
 
 bool ReadMap(Bytes bytes, uint16_t misc, KernelRecord* record) {
-  record->kind = Kind::kMap;
+  record->kind = RecordKind::kMap;
   ReadThread(&bytes, &record->subject_pid, &record->subject_tid);
   record->address = bytes.Take<uint64_t>();
   record->size = bytes.Take<uint64_t>();
@@ -112,7 +112,7 @@ bool ReadMap(Bytes bytes, uint16_t misc, KernelRecord* record) {
     const size_t size = build_id.Take<uint8_t>();
     build_id.Skip(3);
     record->build_id.assign(reinterpret_cast<const char*>(build_id.data()),
-                            std::min(size, kMaxBuildIdSize));
+                            std::min(size, kMaxKernelBuildIdSize));
   }
   record->text = bytes.Text();
   return true;
@@ -122,21 +122,23 @@ bool ReadMap(Bytes bytes, uint16_t misc, KernelRecord* record) {
 bool ReadBody(uint32_t type, uint16_t misc, Bytes bytes, KernelRecord* record) {
   switch (type) {
     case PERF_RECORD_SWITCH:
-      record->kind = (misc & PERF_RECORD_MISC_SWITCH_OUT) == 0 ? Kind::kIn
+      record->kind = (misc & PERF_RECORD_MISC_SWITCH_OUT) == 0 ? RecordKind::kIn
                      : (misc & PERF_RECORD_MISC_SWITCH_OUT_PREEMPT) != 0
-                         ? Kind::kPreempted
-                         : Kind::kWait;
+                         ? RecordKind::kPreempted
+                         : RecordKind::kWait;
       return true;
     case PERF_RECORD_FORK:
     case PERF_RECORD_EXIT:
-      record->kind = type == PERF_RECORD_FORK ? Kind::kFork : Kind::kExit;
+      record->kind =
+          type == PERF_RECORD_FORK ? RecordKind::kFork : RecordKind::kExit;
       record->subject_pid = bytes.Take<int32_t>();
       bytes.Skip(sizeof(uint32_t));
       record->subject_tid = bytes.Take<int32_t>();
       return !bytes.is_short();
     case PERF_RECORD_COMM:
-      record->kind = (misc & PERF_RECORD_MISC_COMM_EXEC) != 0 ? Kind::kExec
-                                                              : Kind::kRename;
+      record->kind = (misc & PERF_RECORD_MISC_COMM_EXEC) != 0
+                         ? RecordKind::kExec
+                         : RecordKind::kRename;
       ReadThread(&bytes, &record->subject_pid, &record->subject_tid);
       record->text = bytes.Text();
       return !bytes.is_short();
@@ -144,7 +146,7 @@ bool ReadBody(uint32_t type, uint16_t misc, Bytes bytes, KernelRecord* record) {
       return ReadMap(bytes, misc, record);
     case PERF_RECORD_LOST:
       bytes.Skip(sizeof(uint64_t));
-      record->kind = Kind::kLost;
+      record->kind = RecordKind::kLost;
       record->lost = bytes.Take<uint64_t>();
       return !bytes.is_short();
     default:

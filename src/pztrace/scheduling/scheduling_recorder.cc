@@ -28,7 +28,7 @@ namespace {
 using program::PrintError;
 
 // The longest time between two looks at the rings.
-constexpr int kPeriodMs = 100;
+constexpr int kRingPeriodMs = 100;
 // A line is printed for so many processes that cannot be recorded.
 constexpr uint32_t kMaxRefusals = 8;
 // The share of stacks, in percent, from which on a file is named in which they
@@ -155,7 +155,7 @@ void SchedulingRecorder::RunWithEvents(protozero::TraceContext* context) {
   packets_.Begin(context, states_);
   uint64_t until = 0;
   while (!is_stopping_) {
-    events_.Wait(kPeriodMs, wakeup_.get());
+    events_.Wait(kRingPeriodMs, wakeup_.get());
     eventfd_t ignored = 0;
     eventfd_read(wakeup_.get(), &ignored);
     const uint64_t now = NowNs();
@@ -175,7 +175,7 @@ void SchedulingRecorder::RunWithSums(protozero::TraceContext* context) {
     if (options_.has_switches)
       sums_.Write(NowNs(), context);
     if (!is_last)
-      events_.Wait(kPeriodMs, wakeup_.get());
+      events_.Wait(kRingPeriodMs, wakeup_.get());
     eventfd_t ignored = 0;
     eventfd_read(wakeup_.get(), &ignored);
   } while (!is_last);

@@ -13,14 +13,14 @@ namespace trace = protozero::trace;
 // The limit of addresses that names are looked for.
 constexpr size_t kMaxAddresses = 1 << 20;
 
-std::string FileName(const std::string& path) {
+std::string NameInPath(const std::string& path) {
   return path.substr(path.rfind('/') + 1);
 }
 
 // Returns whether a thread's stack may end there: these libraries call main()
 // and the functions of threads, and keep no frame pointers.
 bool IsBottom(const std::string& path) {
-  const std::string name = FileName(path);
+  const std::string name = NameInPath(path);
   for (const char* const library :
        {"libc.", "libc-", "libpthread", "ld-", "libstdc++.", "libc++."}) {
     if (name.compare(0, std::char_traits<char>::length(library), library) == 0)
@@ -126,6 +126,20 @@ uint64_t StackTable::InternExecution(uint32_t cpu, bool is_in_kernel) {
   return Find(&executions_, {cpu, is_in_kernel}, Part::kExecution);
 }
 
+void StackTable::WriteMapping(const Mapping& key, trace::Mapping* mapping) {
+  const auto& [path, build_id, address, size, offset, bias] = key;
+  mapping->set_iid(mappings_[key]);
+  if (!build_id.empty())
+    mapping->set_build_id(build_ids_[build_id]);
+  mapping->set_exact_offset(offset);
+  mapping->set_start_offset(offset);
+  mapping->set_start(address);
+  mapping->set_end(address + size);
+  mapping->set_load_bias(bias);
+  for (const std::string& part : PartsOf(path))
+    mapping->add_path_string_ids(paths_[part]);
+}
+
 void StackTable::WriteNew(trace::InternedData* data) {
   for (const NewPart& part : new_) {
     switch (part.part) {
@@ -137,22 +151,10 @@ void StackTable::WriteNew(trace::InternedData* data) {
         WriteString(data->add_mapping_paths(), part.id,
                     *static_cast<const std::string*>(part.key));
         break;
-      case Part::kMapping: {
-        const auto& [path, build_id, address, size, offset, bias] =
-            *static_cast<const Mapping*>(part.key);
-        auto* const mapping = data->add_mappings();
-        mapping->set_iid(part.id);
-        if (!build_id.empty())
-          mapping->set_build_id(build_ids_[build_id]);
-        mapping->set_exact_offset(offset);
-        mapping->set_start_offset(offset);
-        mapping->set_start(address);
-        mapping->set_end(address + size);
-        mapping->set_load_bias(bias);
-        for (const std::string& path_part : PartsOf(path))
-          mapping->add_path_string_ids(paths_[path_part]);
+      case Part::kMapping:
+        WriteMapping(*static_cast<const Mapping*>(part.key),
+                     data->add_mappings());
         break;
-      }
       case Part::kFrame: {
         const Frame& key = *static_cast<const Frame*>(part.key);
         auto* const frame = data->add_frames();

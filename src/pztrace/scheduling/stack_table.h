@@ -80,6 +80,7 @@ class StackTable {
   // Returns the id of |key|; |*is_new| if it had none.
   template <typename Key>
   Id Find(std::map<Key, Id>* ids, const Key& key, Part part);
+  void WriteMapping(const Mapping& key, protozero::trace::Mapping* mapping);
   Id InternMapping(const CodeMaps::Map& map);
   void NoteEnd(const CodeMaps::Map* map);
 

@@ -6,7 +6,11 @@
 
 namespace pztrace {
 
-using Kind = KernelRecord::Kind;
+namespace {
+
+using RecordKind = KernelRecord::Kind;
+
+}  // namespace
 
 void ThreadStates::AddThread(int32_t tid,
                              const Thread& thread,
@@ -32,15 +36,15 @@ void ThreadStates::AddThread(int32_t tid,
 }
 
 void ThreadStates::Add(const KernelRecord& record) {
-  if (record.kind == Kind::kLost)
+  if (record.kind == RecordKind::kLost)
     return ForgetStates(record);
-  if (record.kind == Kind::kExit)
+  if (record.kind == RecordKind::kExit)
     return Remove(record.time, record.subject_tid);
   // A thread that has ended has no number any more.
   if (record.tid <= 0)
     return;
   const bool leaves =
-      record.kind == Kind::kWait || record.kind == Kind::kPreempted;
+      record.kind == RecordKind::kWait || record.kind == RecordKind::kPreempted;
   // A thread that leaves was there before, or its end was lost.
   if (leaves && !Contains(record.tid))
     return;
@@ -49,9 +53,9 @@ void ThreadStates::Add(const KernelRecord& record) {
     return Leave(record, thread);
   // Only a thread that runs can do something.
   Run(record, thread);
-  if (record.kind == Kind::kFork)
+  if (record.kind == RecordKind::kFork)
     AddFork(record);
-  if (record.kind == Kind::kRename || record.kind == Kind::kExec) {
+  if (record.kind == RecordKind::kRename || record.kind == RecordKind::kExec) {
     const auto renamed = threads_.find(record.subject_tid);
     if (renamed == threads_.end() || renamed->second.name == record.text)
       return;
@@ -121,7 +125,7 @@ void ThreadStates::Leave(const KernelRecord& record, Thread* thread) {
   // Another event of the thread may have said it.
   if (thread->state == kWaiting || thread->state == kRunnable)
     return;
-  State state = record.kind == Kind::kWait ? kWaiting : kRunnable;
+  State state = record.kind == RecordKind::kWait ? kWaiting : kRunnable;
   // It may have gone on in a record that is missing.
   if (record.time < lost_until_)
     state = kUnknown;

@@ -17,14 +17,14 @@
 namespace pztrace {
 namespace {
 
-using Kind = KernelRecord::Kind;
+using RecordKind = KernelRecord::Kind;
 
 KernelRecord MapOf(int32_t pid,
                    uint64_t address,
                    uint64_t size,
                    const char* path) {
   KernelRecord record;
-  record.kind = Kind::kMap;
+  record.kind = RecordKind::kMap;
   record.subject_pid = pid;
   record.address = address;
   record.size = size;
@@ -61,13 +61,13 @@ TEST(CodeMapsTest, AChildHasItsParentsMapsUntilExec) {
   CodeMaps maps;
   maps.Add(MapOf(1, 0x1000, 0x1000, "a"));
   KernelRecord record;
-  record.kind = Kind::kFork;
+  record.kind = RecordKind::kFork;
   record.pid = 1;
   record.subject_pid = 2;
   maps.Add(record);
   maps.Add(MapOf(1, 0x1000, 0x1000, "b"));
   EXPECT_EQ(PathAt(maps, 2, 0x1000), "a");
-  record.kind = Kind::kExec;
+  record.kind = RecordKind::kExec;
   maps.Add(record);
   EXPECT_EQ(PathAt(maps, 2, 0x1000), "");
   EXPECT_EQ(PathAt(maps, 1, 0x1000), "b");

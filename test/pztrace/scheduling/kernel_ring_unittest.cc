@@ -16,7 +16,7 @@
 namespace pztrace {
 namespace {
 
-using Kind = KernelRecord::Kind;
+using RecordKind = KernelRecord::Kind;
 
 // Bytes as the kernel writes them.
 class RecordBytes {
@@ -84,19 +84,19 @@ class FakeKernelRing {
 TEST(KernelRecordTest, SwitchesSayWhyAThreadLeaves) {
   KernelRecord record;
   ASSERT_TRUE(Parse(Switch(0, 5, 100), &record));
-  EXPECT_EQ(record.kind, Kind::kIn);
+  EXPECT_EQ(record.kind, RecordKind::kIn);
   EXPECT_EQ(record.pid, 7);
   EXPECT_EQ(record.tid, 5);
   EXPECT_EQ(record.time, 100u);
   EXPECT_EQ(record.cpu, 3u);
   EXPECT_EQ(record.event_id, 9u);
   ASSERT_TRUE(Parse(Switch(PERF_RECORD_MISC_SWITCH_OUT, 5, 1), &record));
-  EXPECT_EQ(record.kind, Kind::kWait);
+  EXPECT_EQ(record.kind, RecordKind::kWait);
   ASSERT_TRUE(Parse(
       Switch(PERF_RECORD_MISC_SWITCH_OUT | PERF_RECORD_MISC_SWITCH_OUT_PREEMPT,
              5, 1),
       &record));
-  EXPECT_EQ(record.kind, Kind::kPreempted);
+  EXPECT_EQ(record.kind, RecordKind::kPreempted);
 }
 
 TEST(KernelRecordTest, ForksNamesAndMapsHaveSubjects) {
@@ -110,7 +110,7 @@ TEST(KernelRecordTest, ForksNamesAndMapsHaveSubjects) {
                         .AddTrailer(5, 100)
                         .Done(),
                     &record));
-  EXPECT_EQ(record.kind, Kind::kFork);
+  EXPECT_EQ(record.kind, RecordKind::kFork);
   EXPECT_EQ(record.subject_pid, 20);
   EXPECT_EQ(record.subject_tid, 21);
   ASSERT_TRUE(Parse(RecordBytes(PERF_RECORD_COMM, PERF_RECORD_MISC_COMM_EXEC)
@@ -120,7 +120,7 @@ TEST(KernelRecordTest, ForksNamesAndMapsHaveSubjects) {
                         .AddTrailer(5, 100)
                         .Done(),
                     &record));
-  EXPECT_EQ(record.kind, Kind::kExec);
+  EXPECT_EQ(record.kind, RecordKind::kExec);
   EXPECT_EQ(record.text, "server");
   RecordBytes map(PERF_RECORD_MMAP2, 1 << 14);
   map.Add(int32_t{7}).Add(int32_t{5});
@@ -131,7 +131,7 @@ TEST(KernelRecordTest, ForksNamesAndMapsHaveSubjects) {
     map.Add(uint32_t{0x61616161});
   map.Add(uint32_t{PROT_EXEC}).Add(uint32_t{0}).AddText("/bin/server");
   ASSERT_TRUE(Parse(map.AddTrailer(5, 100).Done(), &record));
-  EXPECT_EQ(record.kind, Kind::kMap);
+  EXPECT_EQ(record.kind, RecordKind::kMap);
   EXPECT_EQ(record.address, 0x1000u);
   EXPECT_EQ(record.size, 0x2000u);
   EXPECT_EQ(record.file_offset, 0x3000u);
@@ -151,7 +151,7 @@ TEST(KernelRecordTest, SampleDepthIsNotTrusted) {
     EXPECT_EQ(Parse(sample.Done(), &record), depth == 3);
     if (depth != 3)
       continue;
-    EXPECT_EQ(record.kind, Kind::kSample);
+    EXPECT_EQ(record.kind, RecordKind::kSample);
     EXPECT_FALSE(record.is_in_kernel);
     EXPECT_EQ(record.stack, (std::vector<uint64_t>{0x10, 0x20}));
   }
@@ -198,7 +198,7 @@ TEST(KernelRingTest, LossesBeginAtTheRecordBefore) {
                    .Done());
   const std::vector<KernelRecord> records = kernel.Read();
   ASSERT_EQ(records.size(), 2u);
-  EXPECT_EQ(records[1].kind, Kind::kLost);
+  EXPECT_EQ(records[1].kind, RecordKind::kLost);
   EXPECT_EQ(records[1].time, 100u);
   EXPECT_EQ(records[1].lost_until, 300u);
   EXPECT_EQ(kernel.ring.num_lost(), 4u);
@@ -233,13 +233,13 @@ TEST(KernelRingTest, WrongLengthsAreLosses) {
     kernel.Write(bytes);
     std::vector<KernelRecord> records = kernel.Read();
     ASSERT_EQ(records.size(), 1u);
-    EXPECT_EQ(records[0].kind, Kind::kLost);
+    EXPECT_EQ(records[0].kind, RecordKind::kLost);
     EXPECT_EQ(kernel.ring.num_lost(), 1u);
     // The next ones are read.
     kernel.Write(Switch(0, 5, 200));
     records = kernel.Read();
     ASSERT_EQ(records.size(), 1u);
-    EXPECT_EQ(records[0].kind, Kind::kIn);
+    EXPECT_EQ(records[0].kind, RecordKind::kIn);
   }
 }
 

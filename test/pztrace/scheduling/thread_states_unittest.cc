@@ -14,7 +14,7 @@
 namespace pztrace {
 namespace {
 
-using Kind = KernelRecord::Kind;
+using RecordKind = KernelRecord::Kind;
 
 // Writes down the states, and checks what holds of all of them.
 class StateLog : public ThreadStates::Observer {
@@ -53,7 +53,7 @@ class StateLog : public ThreadStates::Observer {
   std::map<int32_t, uint32_t> running_;
 };
 
-KernelRecord At(uint64_t time, Kind kind, int32_t tid, uint32_t cpu = 0) {
+KernelRecord At(uint64_t time, RecordKind kind, int32_t tid, uint32_t cpu = 0) {
   KernelRecord record;
   record.time = time;
   record.kind = kind;
@@ -82,26 +82,26 @@ class ThreadStatesTest : public testing::Test {
 };
 
 TEST_F(ThreadStatesTest, TellsPreemptionFromWaiting) {
-  states_.Add(At(1, Kind::kIn, 1));
-  states_.Add(At(2, Kind::kPreempted, 1));
-  states_.Add(At(3, Kind::kIn, 1));
-  states_.Add(At(4, Kind::kWait, 1));
+  states_.Add(At(1, RecordKind::kIn, 1));
+  states_.Add(At(2, RecordKind::kPreempted, 1));
+  states_.Add(At(3, RecordKind::kIn, 1));
+  states_.Add(At(4, RecordKind::kWait, 1));
   EXPECT_EQ(log_.text, "1:1X 2:1R 3:1X 4:1W ");
 }
 
 TEST_F(ThreadStatesTest, FollowsThreadsFromBeginningToEnd) {
-  states_.Add(At(1, Kind::kIn, 1));
-  states_.Add(Of(2, At(2, Kind::kFork, 1)));
-  states_.Add(At(3, Kind::kIn, 2, 1));
-  KernelRecord name = Of(2, At(4, Kind::kRename, 2, 1));
+  states_.Add(At(1, RecordKind::kIn, 1));
+  states_.Add(Of(2, At(2, RecordKind::kFork, 1)));
+  states_.Add(At(3, RecordKind::kIn, 2, 1));
+  KernelRecord name = Of(2, At(4, RecordKind::kRename, 2, 1));
   name.text = "worker";
   states_.Add(name);
-  states_.Add(Of(2, At(5, Kind::kExit, 2, 1)));
+  states_.Add(Of(2, At(5, RecordKind::kExit, 2, 1)));
   // The kernel has forgotten who this was.
-  states_.Add(At(6, Kind::kWait, 2, 1));
-  states_.Add(At(6, Kind::kWait, -1, 1));
+  states_.Add(At(6, RecordKind::kWait, 2, 1));
+  states_.Add(At(6, RecordKind::kWait, -1, 1));
   EXPECT_EQ(log_.num_roots_gone, 0);
-  states_.Add(Of(1, At(7, Kind::kExit, 1)));
+  states_.Add(Of(1, At(7, RecordKind::kExit, 1)));
   EXPECT_EQ(log_.text, "1:1X 2:2C 3:2X 2=worker 5:2D 7:1D ");
   EXPECT_EQ(log_.num_roots_gone, 1);
   EXPECT_TRUE(states_.threads().empty());
@@ -109,47 +109,47 @@ TEST_F(ThreadStatesTest, FollowsThreadsFromBeginningToEnd) {
 }
 
 TEST_F(ThreadStatesTest, ASampleOfAThreadProvesThatItRuns) {
-  states_.Add(At(1, Kind::kSample, 1, 3));
-  states_.Add(At(2, Kind::kSample, 1, 3));
-  states_.Add(At(3, Kind::kWait, 1, 3));
+  states_.Add(At(1, RecordKind::kSample, 1, 3));
+  states_.Add(At(2, RecordKind::kSample, 1, 3));
+  states_.Add(At(3, RecordKind::kWait, 1, 3));
   EXPECT_EQ(log_.text, "1:1X 3:1W ");
 }
 
 TEST_F(ThreadStatesTest, RepeatedRecordsAreIgnored) {
-  states_.Add(At(1, Kind::kIn, 1));
-  states_.Add(At(1, Kind::kIn, 1));
-  states_.Add(At(2, Kind::kWait, 1));
-  states_.Add(At(2, Kind::kWait, 1));
+  states_.Add(At(1, RecordKind::kIn, 1));
+  states_.Add(At(1, RecordKind::kIn, 1));
+  states_.Add(At(2, RecordKind::kWait, 1));
+  states_.Add(At(2, RecordKind::kWait, 1));
   EXPECT_EQ(log_.text, "1:1X 2:1W ");
 }
 
 TEST_F(ThreadStatesTest, StatesAreUnknownWhereRecordsAreLost) {
-  states_.Add(Of(2, At(1, Kind::kFork, 1)));
-  states_.Add(At(2, Kind::kIn, 2, 1));
-  KernelRecord loss = At(3, Kind::kLost, 0);
+  states_.Add(Of(2, At(1, RecordKind::kFork, 1)));
+  states_.Add(At(2, RecordKind::kIn, 2, 1));
+  KernelRecord loss = At(3, RecordKind::kLost, 0);
   loss.lost_until = 10;
   states_.Add(loss);
   const size_t before = log_.text.size();
   // It runs: that is known. What it does after that may be among the losses.
-  states_.Add(At(4, Kind::kIn, 2, 1));
-  states_.Add(At(5, Kind::kWait, 2, 1));
-  states_.Add(At(11, Kind::kIn, 2, 1));
-  states_.Add(At(12, Kind::kWait, 2, 1));
-  states_.Add(At(13, Kind::kPreempted, 1, 0));
+  states_.Add(At(4, RecordKind::kIn, 2, 1));
+  states_.Add(At(5, RecordKind::kWait, 2, 1));
+  states_.Add(At(11, RecordKind::kIn, 2, 1));
+  states_.Add(At(12, RecordKind::kWait, 2, 1));
+  states_.Add(At(13, RecordKind::kPreempted, 1, 0));
   EXPECT_EQ(log_.text.substr(before), "4:2X 5:2? 11:2X 12:2W 13:1R ");
 }
 
 TEST_F(ThreadStatesTest, AnyRecordsKeepTheRules) {
   std::mt19937 random(1);
   for (uint64_t time = 1; time < 20000; ++time) {
-    const auto kind = static_cast<Kind>(random() % 10);
+    const auto kind = static_cast<RecordKind>(random() % 10);
     KernelRecord record =
         Of(static_cast<int32_t>(random() % 8 + 1),
            At(time, kind, static_cast<int32_t>(random() % 9), random() % 4));
     record.pid = static_cast<int32_t>(random() % 3 + 1);
     record.subject_pid = static_cast<int32_t>(random() % 3 + 1);
     record.lost_until = time + random() % 5;
-    if (kind == Kind::kLost && random() % 16 != 0)
+    if (kind == RecordKind::kLost && random() % 16 != 0)
       continue;
     states_.Add(record);
     log_.text.clear();
