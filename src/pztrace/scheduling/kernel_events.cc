@@ -74,7 +74,8 @@ int KernelEvents::OpenEvent(int32_t tid, uint32_t cpu) {
   attr.sample_period =
       has_samples ? uint64_t{1000000000} / options_.samples_hz : 0;
   attr.sample_type = KernelSampleType(has_samples);
-  attr.read_format = counts_losses_ ? kReadsLosses : 0;
+  attr.read_format =
+      PERF_FORMAT_TOTAL_TIME_RUNNING | (counts_losses_ ? kReadsLosses : 0);
   attr.sample_id_all = 1;
   attr.context_switch = options_.has_switches;
   attr.comm = 1;
@@ -220,20 +221,34 @@ void KernelEvents::ReadLast(size_t index,
                             std::vector<KernelRecord>* records) {
   Read(index, records);
   const Ring& ring = rings_[index];
-  uint64_t lost = ring.lost_before + LossesOf(ring.fd.get());
+  uint64_t lost = ring.lost_before + ReadCounts(ring.fd.get()).lost;
   for (const auto& [pid, events] : attached_) {
     for (const Event& event : events)
-      lost += event.ring == index ? LossesOf(event.fd.get()) : 0;
+      lost += event.ring == index ? ReadCounts(event.fd.get()).lost : 0;
   }
   ring.reader->AddUntoldLoss(lost, now, records);
 }
 
-uint64_t KernelEvents::LossesOf(int fd) const {
-  // The count of the event, which is of no use, and that of its losses.
-  uint64_t values[2] = {};
-  if (!counts_losses_ || read(fd, values, sizeof(values)) != sizeof(values))
+KernelEvents::Counts KernelEvents::ReadCounts(int fd) const {
+  Counts counts;
+  const size_t size = counts_losses_ ? sizeof(counts) : 2 * sizeof(uint64_t);
+  if (read(fd, &counts, size) != static_cast<ssize_t>(size))
+    return {};
+  return counts;
+}
+
+uint64_t KernelEvents::RanOn(int32_t pid, int32_t tid, uint32_t cpu) const {
+  const auto process = attached_.find(pid);
+  if (process == attached_.end())
     return 0;
-  return values[1];
+  for (const Event& event : process->second) {
+    const auto owner = owners_.find(event.id);
+    if (rings_[event.ring].cpu == cpu && owner != owners_.end() &&
+        owner->second == tid) {
+      return ReadCounts(event.fd.get()).ran;
+    }
+  }
+  return 0;
 }
 
 void KernelEvents::Detach(int32_t pid) {
@@ -241,7 +256,7 @@ void KernelEvents::Detach(int32_t pid) {
   if (it == attached_.end())
     return;
   for (const Event& event : it->second) {
-    rings_[event.ring].lost_before += LossesOf(event.fd.get());
+    rings_[event.ring].lost_before += ReadCounts(event.fd.get()).lost;
     owners_.erase(event.id);
   }
   attached_.erase(it);
@@ -249,7 +264,7 @@ void KernelEvents::Detach(int32_t pid) {
 
 bool KernelEvents::IsRepeated(const KernelRecord& record,
                               bool has_own_events) const {
-  if (!has_own_events || record.kind == KernelRecord::Kind::kLost)
+  if (!has_own_events || record.kind >= KernelRecord::Kind::kLost)
     return false;
   const auto owner = owners_.find(record.event_id);
   return owner == owners_.end() || owner->second != record.tid;

@@ -49,6 +49,9 @@ class KernelEvents {
   // found. Returns false, and says why and what helps, if the kernel forbids
   // it; true if the process has ended. REQUIRES: Open() has returned true.
   bool Attach(int32_t pid, std::vector<int32_t>* tids, std::string* error);
+  // Returns how long the thread has run on the processor since Attach(), in
+  // nanoseconds, with threads that it has made since then.
+  uint64_t RanOn(int32_t pid, int32_t tid, uint32_t cpu) const;
   // Closes the events of Attach(). Threads that have inherited them are not
   // recorded any more.
   void Detach(int32_t pid);
@@ -92,8 +95,14 @@ class KernelEvents {
   // Returns an errno.
   int OpenRing(uint32_t cpu);
   int MapRing(Ring* ring);
-  // Returns how many records the event could not write.
-  uint64_t LossesOf(int fd) const;
+  // The counts of an event.
+  struct Counts {
+    uint64_t value = 0;
+    uint64_t ran = 0;
+    // The records that it could not write.
+    uint64_t lost = 0;
+  };
+  Counts ReadCounts(int fd) const;
   int AttachThread(int32_t tid, std::vector<Event>* events);
   // Lets this process have more descriptors. Returns whether it can.
   bool RaiseLimit();

@@ -36,6 +36,11 @@ struct KernelRecord {
     kSample,
     // Records of this ring are missing.
     kLost,
+    // The thread was found in that state when its events were opened, which is
+    // no record.
+    kFoundRunning,
+    kFoundReady,
+    kFoundWaiting,
   };
 
   Kind kind = Kind::kLost;

@@ -106,6 +106,20 @@ int32_t ParentOf(int32_t pid) {
   return parent;
 }
 
+char ThreadState(int32_t pid, int32_t tid, uint32_t* cpu) {
+  const std::string text = Read(Folder(pid, tid) + "/stat");
+  size_t at = text.rfind(')');
+  char state = 0;
+  if (at == text.npos || sscanf(text.c_str() + at, ") %c", &state) != 1)
+    return 0;
+  // The processor is the field 39, the name the field 2.
+  for (int field = 2; field < 39 && at != text.npos; ++field)
+    at = text.find(' ', at + 1);
+  if (at == text.npos || sscanf(text.c_str() + at, " %" SCNu32, cpu) != 1)
+    return 0;
+  return state;
+}
+
 uid_t UserOf(int32_t pid) {
   // The folder of a process that is not dumpable belongs to root.
   const std::string text = Read(Folder(pid) + "/status");

@@ -22,6 +22,9 @@ std::string ThreadName(int32_t pid, int32_t tid);
 std::string CommandLineOf(int32_t pid);
 // Returns the id of the process's parent.
 int32_t ParentOf(int32_t pid);
+// Returns the letter of the state in which a thread is, such as 'R' or 'S', or
+// 0; and the processor that it has run on last.
+char ThreadState(int32_t pid, int32_t tid, uint32_t* cpu);
 // Returns the effective user of a process.
 uid_t UserOf(int32_t pid);
 // Returns whether there is such a thread.

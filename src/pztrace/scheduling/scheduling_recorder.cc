@@ -277,9 +277,35 @@ void SchedulingRecorder::Attach(int32_t pid) {
     thread.name = ThreadName(pid, tid);
     thread.has_own_events = true;
     states_.AddThread(tid, thread, ParentOf(pid));
+    AddFound(pid, tid);
   }
   if (tids.empty())
     events_.Detach(pid);
+}
+
+void SchedulingRecorder::AddFound(int32_t pid, int32_t tid) {
+  KernelRecord found;
+  found.pid = pid;
+  found.tid = tid;
+  // A thread that runs may have no record for a long time.
+  found.time = NowNs();
+  switch (ThreadState(pid, tid, &found.cpu)) {
+    case 'R': {
+      const uint64_t ran = events_.RanOn(pid, tid, found.cpu);
+      found.time = NowNs();
+      found.kind = events_.RanOn(pid, tid, found.cpu) > ran
+                       ? KernelRecord::Kind::kFoundRunning
+                       : KernelRecord::Kind::kFoundReady;
+      break;
+    }
+    case 'S':
+    case 'D':
+      found.kind = KernelRecord::Kind::kFoundWaiting;
+      break;
+    default:
+      return;
+  }
+  records_.push_back(found);
 }
 
 void SchedulingRecorder::RemoveEnded() {

@@ -74,6 +74,8 @@ class SchedulingRecorder : private ThreadStates::Observer {
   void AttachNew();
   std::vector<int32_t> TakeNewProcesses();
   void Attach(int32_t pid);
+  // Finds the state of a thread that runs already.
+  void AddFound(int32_t pid, int32_t tid);
   void ReadRings(bool is_last);
   void WriteRecords(uint64_t until);
   void Write(const KernelRecord& record);

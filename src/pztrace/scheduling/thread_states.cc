@@ -49,6 +49,8 @@ void ThreadStates::Add(const KernelRecord& record) {
   if (leaves && !Contains(record.tid))
     return;
   Thread* const thread = Find(record);
+  if (record.kind >= RecordKind::kFoundRunning)
+    return AddFound(record, thread);
   if (leaves)
     return Leave(record, thread);
   // Only a thread that runs can do something.
@@ -134,6 +136,17 @@ void ThreadStates::Leave(const KernelRecord& record, Thread* thread) {
   if (thread->state != kRunning)
     thread->cpu = record.cpu;
   SetState(record.time, record.tid, thread, state);
+}
+
+void ThreadStates::AddFound(const KernelRecord& record, Thread* thread) {
+  // Its own records say more.
+  if (thread->state != kUnknown || record.time < lost_until_)
+    return;
+  if (record.kind == RecordKind::kFoundRunning)
+    return Run(record, thread);
+  thread->cpu = record.cpu;
+  SetState(record.time, record.tid, thread,
+           record.kind == RecordKind::kFoundReady ? kRunnable : kWaiting);
 }
 
 void ThreadStates::AddFork(const KernelRecord& record) {

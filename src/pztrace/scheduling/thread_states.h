@@ -81,6 +81,7 @@ class ThreadStates {
   // Lets a thread run on a processor, whose last thread has left it.
   void Run(const KernelRecord& record, Thread* thread);
   void Leave(const KernelRecord& record, Thread* thread);
+  void AddFound(const KernelRecord& record, Thread* thread);
   void AddFork(const KernelRecord& record);
   void ForgetStates(const KernelRecord& loss);
 

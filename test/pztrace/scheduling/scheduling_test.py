@@ -178,6 +178,17 @@ class SchedulingTest(PztraceTest):
       return States(self, self.decode()), parse_parts(output)
     self.check_truth(record)
 
+  def test_states_are_known_before_the_first_record(self):
+    process = self.start_busy()
+    parts = parse_parts(self.do_round(process))
+    recorder = self.attach(process, '--scheduling')
+    recorder.send_signal(signal.SIGINT)
+    error = recorder.stderr.read()
+    self.assertEqual(recorder.wait(), 0, error)
+    states = States(self, self.decode())
+    for part in parts:
+      self.assertEqual(states.last.get(part.tid), 'TASK_STATE_INTERRUPTIBLE_SLEEP')
+
   def test_samples_are_taken_by_processor_time(self):
     code, output, error = self.run_pztrace('record', '-o', self.trace, '--samples', 1000,
                                            '--', BUSY)

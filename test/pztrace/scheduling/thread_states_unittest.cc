@@ -115,6 +115,18 @@ TEST_F(ThreadStatesTest, ASampleOfAThreadProvesThatItRuns) {
   EXPECT_EQ(log_.text, "1:1X 3:1W ");
 }
 
+TEST_F(ThreadStatesTest, AFoundStateHoldsUntilTheFirstRecord) {
+  states_.Add(At(1, RecordKind::kFoundWaiting, 1));
+  states_.Add(At(2, RecordKind::kIn, 1));
+  states_.Add(At(3, RecordKind::kFoundReady, 1));
+  ThreadStates::Thread thread;
+  thread.pid = 1;
+  states_.AddThread(2, thread, 0);
+  states_.Add(At(4, RecordKind::kFoundRunning, 2, 1));
+  states_.Add(At(5, RecordKind::kPreempted, 2, 1));
+  EXPECT_EQ(log_.text, "1:1W 2:1X 4:2X 5:2R ");
+}
+
 TEST_F(ThreadStatesTest, RepeatedRecordsAreIgnored) {
   states_.Add(At(1, RecordKind::kIn, 1));
   states_.Add(At(1, RecordKind::kIn, 1));
@@ -142,7 +154,7 @@ TEST_F(ThreadStatesTest, StatesAreUnknownWhereRecordsAreLost) {
 TEST_F(ThreadStatesTest, AnyRecordsKeepTheRules) {
   std::mt19937 random(1);
   for (uint64_t time = 1; time < 20000; ++time) {
-    const auto kind = static_cast<RecordKind>(random() % 10);
+    const auto kind = static_cast<RecordKind>(random() % 13);
     KernelRecord record =
         Of(static_cast<int32_t>(random() % 8 + 1),
            At(time, kind, static_cast<int32_t>(random() % 9), random() % 4));
