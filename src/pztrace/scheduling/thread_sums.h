@@ -13,10 +13,9 @@
 
 namespace pztrace {
 
-// What is possible where the kernel's events are forbidden: counters of each
-// thread, of the time that it has run, and of the time that it was ready to run
-// and did not. They have no moments, but differences between two values are
-// exact.
+// Writes counters of each thread where the kernel's events are forbidden: of
+// the time that it has run, and of the time that it was ready to run and did
+// not. They have no moments, but differences between two values are exact.
 class ThreadSumsWriter {
  public:
   void AddProcess(int32_t pid) { processes_.insert(pid); }
