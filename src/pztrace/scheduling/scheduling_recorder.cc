@@ -34,6 +34,8 @@ constexpr uint32_t kMaxRefusals = 8;
 // The share of stacks, in percent, from which on a file is named in which they
 // end too early.
 constexpr uint64_t kManyBroken = 10;
+// Fewer of them say nothing.
+constexpr uint64_t kFewBroken = 10;
 
 uint64_t NowNs() {
   timespec now = {};
@@ -358,8 +360,10 @@ void SchedulingRecorder::Report() {
   }
   const StackTable& stacks = packets_.stacks();
   for (const auto& [path, number] : stacks.broken_in()) {
-    if (number * 100 < stacks.num_stacks() * kManyBroken)
+    if (number < kFewBroken ||
+        number * 100 < stacks.num_stacks() * kManyBroken) {
       continue;
+    }
     PrintError(kProgram,
                "%" PRIu64
                " of %s end in %s, whose functions keep no frame "

@@ -18,11 +18,12 @@ std::string NameInPath(const std::string& path) {
 }
 
 // Returns whether a thread's stack may end there: these libraries call main()
-// and the functions of threads, and keep no frame pointers.
+// and the functions of threads, and keep no frame pointers. The kernel's own
+// code, such as [vdso], cannot be compiled in another way.
 bool IsBottom(const std::string& path) {
   const std::string name = NameInPath(path);
   for (const char* const library :
-       {"libc.", "libc-", "libpthread", "ld-", "libstdc++.", "libc++."}) {
+       {"libc.", "libc-", "libpthread", "ld-", "libstdc++.", "libc++.", "["}) {
     if (name.compare(0, std::char_traits<char>::length(library), library) == 0)
       return true;
   }

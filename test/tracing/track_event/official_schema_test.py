@@ -33,6 +33,8 @@ except ImportError:
 
 CLEARED = 1
 NEEDS_STATE = 2
+ABOUT_THREADS = ('generic_kernel_task_state_event', 'generic_kernel_process_tree',
+                 'generic_kernel_task_rename_event', 'stack_sample', 'module_symbols')
 RECORDED = ('traced_workers', 'event_tracer')
 
 
@@ -60,8 +62,9 @@ class Trace:
 
   def check(self, packet):
     if not packet.trusted_packet_sequence_id:
-      # The service says again what a ring buffer has overwritten.
-      if packet.HasField('extension_descriptor'):
+      # The service says again what a ring buffer has overwritten. Names of functions
+      # are for all sequences.
+      if packet.WhichOneof('data') in ('extension_descriptor', 'module_symbols'):
         return
       raise ValueError('no sequence')
     sequence = self.sequences[packet.trusted_packet_sequence_id]
@@ -82,7 +85,7 @@ class Trace:
         known = sequence.interned[field.name]
         if entry.iid in known or not entry.iid:
           raise ValueError('interned twice: %s' % entry)
-        known[entry.iid] = entry.name
+        known[entry.iid] = getattr(entry, 'name', None)
     if packet.HasField('clock_snapshot'):
       for clock in packet.clock_snapshot.clocks:
         if clock.clock_id == 64:
@@ -136,6 +139,15 @@ class Trace:
         raise ValueError('%d open slices on %s' % (depth, self.tracks[uuid]))
 
 
+def check_official(message):
+  if len(unknown_fields.UnknownFieldSet(message)) != 0:
+    raise ValueError('fields that are not official: %s' % message)
+  for field, value in message.ListFields():
+    if field.message_type:
+      for part in value if field.is_repeated else [value]:
+        check_official(part)
+
+
 def check_file(path):
   content = path.read_bytes()
   trace = pb.Trace.FromString(content)
@@ -143,6 +155,8 @@ def check_file(path):
   for packet in trace.packet:
     if len(unknown_fields.UnknownFieldSet(packet.track_event)) != 0:
       raise ValueError('fields that are not official: %s' % packet)
+    if packet.WhichOneof('data') in ABOUT_THREADS:
+      check_official(packet)
     model.check(packet)
   # The tests of what is lost, and of sessions that end in the midst of a slice,
   # leave some open.
@@ -157,8 +171,8 @@ def make_traces(folder):
                  env=dict(os.environ, PROTOZERO_TRACES_DIR=folder))
   for program in RECORDED:
     recording = subprocess.run(
-        ['./pztrace', 'record', '-o', '%s/%s.pftrace' % (folder, program), '--',
-         './' + program], check=True, stderr=subprocess.PIPE, text=True)
+        ['./pztrace', 'record', '--why', '-o', '%s/%s.pftrace' % (folder, program),
+         '--', './' + program], check=True, stderr=subprocess.PIPE, text=True)
     if 'nothing lost' not in recording.stderr:
       raise ValueError(recording.stderr)
 
