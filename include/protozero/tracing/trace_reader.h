@@ -250,6 +250,29 @@ class EventArgs {
   ~EventArgs() = default;
 };
 
+// A packet with what a recorder got from the kernel: a state or the name of a
+// thread, processes with their threads, or a sample of a stack.
+class KernelPacket {
+ public:
+  // Returns the number of the field of TracePacket, such as
+  // generic_kernel_task_state_event, and its encoded message.
+  virtual uint32_t field_id() const = 0;
+  virtual ConstBytes bytes() const = 0;
+  // Returns its time on the trace's clock. Null if it has none, or nothing
+  // relates its clock to the trace's.
+  virtual std::optional<uint64_t> time_ns() const = 0;
+  virtual uint32_t sequence() const = 0;
+  // Counts the places before it where packets of the sequence are missing.
+  virtual uint64_t num_gaps() const = 0;
+  // Counts how often the sequence has cleared its interned data.
+  virtual uint64_t num_clears() const = 0;
+  // Returns the entry |iid| of |list|, as EventArgs does.
+  virtual ConstBytes FindInterned(uint32_t list, uint64_t iid) const = 0;
+
+ protected:
+  ~KernelPacket() = default;
+};
+
 // Reads the events of a trace: slices, instants and values of counters.
 //
 //   TraceReader::Callbacks callbacks;
@@ -307,6 +330,10 @@ class TraceReader {
     // Gets the steps of each thread in order of time, those of different
     // threads in any order.
     std::function<void(const TaskStep&)> on_task_step = {};
+    // Gets the packets from the kernel in the order of the file.
+    std::function<void(const KernelPacket&)> on_kernel_packet = {};
+    // True to read nothing but these packets, which is quick.
+    bool skips_events = false;
   };
 
   // Makes a reader that calls |callbacks| on the thread that calls it. One

@@ -169,7 +169,8 @@ bool PacketScanner::ReadState(ScannedPacket* packet) {
     for (Field field = decoder.ReadField(); field;
          field = decoder.ReadField()) {
       if (field.id() == TracePacket::kInternedDataFieldNumber)
-        sequence->texts.Add(field.as_bytes(), /*with_details=*/false);
+        sequence->texts.Add(field.as_bytes(), /*with_details=*/false,
+                            /*with_stacks=*/false);
       else if (field.id() == TracePacket::kTracePacketDefaultsFieldNumber)
         sequence->SetDefaults(field.as_bytes(), &tables_->tracks);
     }

@@ -22,14 +22,35 @@ static_assert(kIid == trace::EventCategory::kIidFieldNumber &&
                   kName == trace::EventCategory::kNameFieldNumber,
               "entries are alike");
 
+bool IsOfStacks(uint32_t field_id) {
+  switch (field_id) {
+    case InternedData::kFunctionNamesFieldNumber:
+    case InternedData::kFramesFieldNumber:
+    case InternedData::kCallstacksFieldNumber:
+    case InternedData::kBuildIdsFieldNumber:
+    case InternedData::kMappingPathsFieldNumber:
+    case InternedData::kSourcePathsFieldNumber:
+    case InternedData::kMappingsFieldNumber:
+    case InternedData::kStackSampleTaskContextsFieldNumber:
+    case InternedData::kStackSampleExecutionContextsFieldNumber:
+    case InternedData::kStackSampleCounterDescriptorsFieldNumber:
+    case InternedData::kStackSampleAsyncContextDescriptorsFieldNumber:
+      return true;
+    default:
+      return false;
+  }
+}
+
 }  // namespace
 
-void InternedTexts::Add(ConstBytes interned_data, bool with_details) {
+void InternedTexts::Add(ConstBytes interned_data,
+                        bool with_details,
+                        bool with_stacks) {
   ProtoDecoder decoder(interned_data);
   for (Field field = decoder.ReadField(); field; field = decoder.ReadField()) {
     const bool is_name = field.id() == InternedData::kEventNamesFieldNumber;
     if (!is_name && field.id() != InternedData::kEventCategoriesFieldNumber) {
-      if (with_details)
+      if (with_details || (with_stacks && IsOfStacks(field.id())))
         AddEntry(field.id(), field.as_bytes());
       continue;
     }

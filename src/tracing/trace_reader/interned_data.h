@@ -25,9 +25,10 @@ class InternedTexts {
  public:
   explicit InternedTexts(TextTable* texts) : texts_(texts) {}
 
-  // Reads an InternedData. Lists other than those of categories and names are
-  // kept if the reader wants details.
-  void Add(ConstBytes interned_data, bool with_details);
+  // Reads an InternedData. Keeps the lists that stacks refer to if the reader
+  // wants them, and all others besides those of categories and names if it
+  // wants details.
+  void Add(ConstBytes interned_data, bool with_details, bool with_stacks);
   void Clear();
 
   // Returns the text of an event that has at most one number of a category and

@@ -12,6 +12,7 @@ namespace internal {
 
 void SequenceState::Clear() {
   is_valid = true;
+  ++num_clears;
   texts.Clear();
   if (tasks != nullptr)
     tasks->Clear();

@@ -115,6 +115,8 @@ class SequenceState {
   // The event before, if it was the beginning of a slice.
   TrackIndex last_begin_track = kNoTrack;
   uint64_t last_begin_ns = 0;
+  uint64_t num_gaps = 0;
+  uint64_t num_clears = 0;
   uint64_t last_ns = 0;      // The time of its last event.
   uint64_t last_own_ns = 0;  // The same for its own track, since a loss.
 

@@ -18,6 +18,45 @@ namespace internal {
 
 using trace::TracePacket;
 
+namespace {
+
+bool IsFromKernel(uint32_t field_id) {
+  return field_id == TracePacket::kGenericKernelTaskStateEventFieldNumber ||
+         field_id == TracePacket::kGenericKernelTaskRenameEventFieldNumber ||
+         field_id == TracePacket::kGenericKernelProcessTreeFieldNumber ||
+         field_id == TracePacket::kStackSampleFieldNumber;
+}
+
+class ReadKernelPacket final : public KernelPacket {
+ public:
+  ReadKernelPacket(uint32_t field_id,
+                   ConstBytes bytes,
+                   std::optional<uint64_t> time_ns,
+                   const SequenceState& sequence)
+      : field_id_(field_id),
+        bytes_(bytes),
+        time_ns_(time_ns),
+        sequence_(sequence) {}
+
+  uint32_t field_id() const override { return field_id_; }
+  ConstBytes bytes() const override { return bytes_; }
+  std::optional<uint64_t> time_ns() const override { return time_ns_; }
+  uint32_t sequence() const override { return sequence_.id; }
+  uint64_t num_gaps() const override { return sequence_.num_gaps; }
+  uint64_t num_clears() const override { return sequence_.num_clears; }
+  ConstBytes FindInterned(uint32_t list, uint64_t iid) const override {
+    return sequence_.texts.FindEntry(list, iid);
+  }
+
+ private:
+  const uint32_t field_id_;
+  const ConstBytes bytes_;
+  const std::optional<uint64_t> time_ns_;
+  const SequenceState& sequence_;
+};
+
+}  // namespace
+
 // The fields of a TracePacket.
 struct TraceReaderImpl::Packet : PacketHeader {
   void SetEvent(const Field& field) {
@@ -25,9 +64,18 @@ struct TraceReaderImpl::Packet : PacketHeader {
     has_event = true;
   }
   void AddState() { has_more = true; }
-  void AddContent(const Field&) { has_more = true; }
+  void AddContent(const Field& field) {
+    if (!IsFromKernel(field.id())) {
+      has_more = true;
+      return;
+    }
+    kernel_field_id = field.id();
+    kernel_bytes = field.as_bytes();
+  }
 
   bool has_event = false;
+  uint32_t kernel_field_id = 0;  // 0 for none.
+  ConstBytes kernel_bytes;
   bool has_more = false;  // True if ReadMore() reads some fields.
   ConstBytes event;
 };
@@ -102,11 +150,15 @@ void TraceReaderImpl::OnPacket(ConstBytes bytes) {
   // The time of a packet with a snapshot does not advance a clock.
   if (packet.has_more && ReadMore(bytes, packet, sequence))
     return;
+  if (packet.kernel_field_id != 0)
+    return OnKernelPacket(packet, sequence);
   if (!packet.has_timestamp && !packet.has_event)
     return;
   bool is_related = true;
   uint64_t time_ns = sequence->ToTraceTime(packet.timestamp, packet.clock_id,
                                            &clocks_, &is_related);
+  if (callbacks_.skips_events)
+    return;
   if (!packet.has_event) {
     if (is_related && !packet.is_of_other_machine())
       last_packet_ns_ = std::max(last_packet_ns_, time_ns);
@@ -119,6 +171,27 @@ void TraceReaderImpl::OnPacket(ConstBytes bytes) {
     task_steps_.Read(packet.event, time_ns, sequence);
 }
 
+void TraceReaderImpl::OnKernelPacket(const Packet& packet,
+                                     SequenceState* sequence) {
+  // The processes and clocks of other machines are not those of the host.
+  if (packet.is_of_other_machine)
+    return;
+  std::optional<uint64_t> time_ns;
+  bool is_related = true;
+  if (packet.has_timestamp) {
+    time_ns = sequence->ToTraceTime(packet.timestamp, packet.clock_id, &clocks_,
+                                    &is_related);
+    if (is_related)
+      last_packet_ns_ = std::max(last_packet_ns_, *time_ns);
+    else
+      time_ns.reset();
+  }
+  if (callbacks_.on_kernel_packet) {
+    callbacks_.on_kernel_packet(ReadKernelPacket(
+        packet.kernel_field_id, packet.kernel_bytes, time_ns, *sequence));
+  }
+}
+
 bool TraceReaderImpl::ReadMore(ConstBytes bytes,
                                const Packet& packet,
                                SequenceState* sequence) {
@@ -127,7 +200,8 @@ bool TraceReaderImpl::ReadMore(ConstBytes bytes,
   for (Field field = decoder.ReadField(); field; field = decoder.ReadField()) {
     switch (field.id()) {
       case TracePacket::kInternedDataFieldNumber:
-        sequence->texts.Add(field.as_bytes(), callbacks_.reads_details);
+        sequence->texts.Add(field.as_bytes(), callbacks_.reads_details,
+                            static_cast<bool>(callbacks_.on_kernel_packet));
         if (callbacks_.on_task_step)
           task_steps_.AddInterned(field.as_bytes(), sequence);
         break;
@@ -271,6 +345,7 @@ void TraceReaderImpl::OnGap(const Packet& packet, SequenceState* sequence) {
   if (sequence->has_begun) {
     Gaps& gaps = gaps_[sequence->id];
     ++gaps.places;
+    ++sequence->num_gaps;
     gaps.track = tracks_.uuid(sequence->OwnTrack(&tracks_));
     if (packet.pid != 0)
       gaps.pid = packet.pid;

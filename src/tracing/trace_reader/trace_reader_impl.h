@@ -38,7 +38,8 @@ namespace internal {
 //                InternedTexts      |   \                            |
 //                ClockTable         |    on_instant, on_counter      on_slice
 //                TrackTable         legacy_event.h
-//       '--> TaskStepReader --> on_task_step
+//       |--> TaskStepReader --> on_task_step
+//       '--> on_kernel_packet
 class TraceReaderImpl final : private SliceSink {
  public:
   explicit TraceReaderImpl(TraceReader::Callbacks callbacks);
@@ -66,6 +67,7 @@ class TraceReaderImpl final : private SliceSink {
   bool ReadMore(ConstBytes bytes,
                 const Packet& packet,
                 SequenceState* sequence);
+  void OnKernelPacket(const Packet& packet, SequenceState* sequence);
   void ReadDescriptions(ConstBytes bytes);
   // Reads the field of a packet if it describes tracks or extensions.
   void ReadDescription(const Field& field);

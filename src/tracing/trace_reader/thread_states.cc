@@ -1,0 +1,354 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include "src/tracing/trace_reader/thread_states.h"
+
+#include <algorithm>
+#include <numeric>
+#include <tuple>
+#include <utility>
+
+#include "protozero/tracing/trace.h"
+
+#include "protozero/internal/macros.h"
+
+namespace protozero {
+PROTOZERO_ABI_BEGIN
+namespace internal {
+
+using trace::GenericKernelProcessTree;
+using trace::GenericKernelTaskRenameEvent;
+using trace::GenericKernelTaskStateEvent;
+using trace::TracePacket;
+
+namespace {
+
+using State = ThreadStates::State;
+
+// The states by the numbers of GenericKernelTaskStateEvent.TaskStateEnum.
+constexpr State kStates[] = {State::kUnknown, State::kCreated,  State::kWoken,
+                             State::kRunning, State::kSleeping, State::kBlocked,
+                             State::kStopped, State::kDead,     State::kDead};
+
+// Returns whether a thread can enter |next| from |state|. A thread runs between
+// two waits, and before it is preempted again.
+bool CanFollow(State state, State next) {
+  if (state == State::kUnknown || state == State::kDead ||
+      next == State::kUnknown || next == State::kDead) {
+    return true;
+  }
+  if (next == State::kCreated)
+    return false;
+  if (state == State::kCreated)
+    return next == State::kWoken || next == State::kRunning;
+  if (state == State::kRunning)
+    return next != State::kRunning;
+  if (ThreadStates::IsWaiting(state))
+    return next == State::kWoken || next == State::kRunning;
+  return next == State::kRunning;
+}
+
+}  // namespace
+
+ThreadStates::Thread& ThreadStates::ThreadOf(int64_t tid) {
+  const uint32_t next = num_threads();
+  const uint32_t index =
+      thread_indexes_.Insert(static_cast<uint64_t>(tid), next);
+  if (index == next) {
+    threads_.emplace_back();
+    threads_.back().tid = tid;
+  }
+  return threads_[index];
+}
+
+void ThreadStates::Add(const KernelPacket& packet) {
+  Sequence& sequence = sequences_[packet.sequence()];
+  if (packet.num_gaps() != sequence.num_gaps) {
+    sequence.num_gaps = packet.num_gaps();
+    ++num_losses_;
+  }
+  if (packet.time_ns())
+    sequence.end_ns = std::max(sequence.end_ns, *packet.time_ns());
+  switch (packet.field_id()) {
+    case TracePacket::kGenericKernelTaskStateEventFieldNumber:
+      if (packet.time_ns())
+        AddState(packet.bytes(), *packet.time_ns(), packet.sequence());
+      return;
+    case TracePacket::kGenericKernelTaskRenameEventFieldNumber: {
+      const GenericKernelTaskRenameEvent::Decoder rename(packet.bytes());
+      ThreadOf(rename.tid()).name = rename.comm().ToStdString();
+      return;
+    }
+    case TracePacket::kGenericKernelProcessTreeFieldNumber:
+      return AddTree(packet.bytes());
+    default:
+      return;
+  }
+}
+
+void ThreadStates::AddState(ConstBytes bytes,
+                            uint64_t time_ns,
+                            uint32_t sequence) {
+  const GenericKernelTaskStateEvent::Decoder event(bytes);
+  Thread& thread = ThreadOf(event.tid());
+  if (event.comm().size != 0)
+    thread.name = event.comm().ToStdString();
+  const auto number = static_cast<uint32_t>(event.state());
+  const State state =
+      number < std::size(kStates) ? kStates[number] : State::kUnknown;
+  uint32_t cpu = kNoCpu;
+  if (event.has_cpu())
+    cpu = std::min(static_cast<uint32_t>(event.cpu()), kNoCpu);
+  uint32_t bits =
+      static_cast<uint32_t>(state) | cpu << kCpuShift |
+      ((static_cast<uint32_t>(num_losses_) << kLossShift) & kLossMask);
+  if (!thread.times.empty()) {
+    if (thread.num_losses != num_losses_)
+      bits |= kIsAfterLoss;
+    if (time_ns < thread.times.back())
+      thread.is_sorted = false;
+  }
+  thread.num_losses = num_losses_;
+  thread.sequence = sequence;
+  thread.times.push_back(time_ns);
+  thread.events.push_back(bits);
+  ++num_events_;
+}
+
+void ThreadStates::AddTree(ConstBytes bytes) {
+  const GenericKernelProcessTree::Decoder tree(bytes);
+  for (const auto entry : tree.threads()) {
+    const GenericKernelProcessTree::Thread::Decoder of_tree(entry);
+    Thread& thread = ThreadOf(of_tree.tid());
+    thread.pid = of_tree.pid();
+    if (of_tree.comm().size != 0)
+      thread.name = of_tree.comm().ToStdString();
+  }
+}
+
+void ThreadStates::Finish() {
+  for (Thread& thread : threads_) {
+    if (!thread.is_sorted)
+      Sort(&thread);
+  }
+  CompareProcessors();
+  for (Thread& thread : threads_) {
+    Settle(&thread);
+    AddUp(&thread);
+  }
+}
+
+// Sorts the events by time. Those of one time stay in the order of the file.
+void ThreadStates::Sort(Thread* thread) {
+  std::vector<uint32_t> order(thread->times.size());
+  std::iota(order.begin(), order.end(), 0u);
+  std::sort(order.begin(), order.end(), [thread](uint32_t a, uint32_t b) {
+    return std::pair(thread->times[a], a) < std::pair(thread->times[b], b);
+  });
+  std::vector<uint64_t> times;
+  std::vector<uint32_t> events;
+  times.reserve(order.size());
+  events.reserve(order.size());
+  for (const uint32_t i : order) {
+    times.push_back(thread->times[i]);
+    events.push_back(thread->events[i]);
+  }
+  thread->times = std::move(times);
+  thread->events = std::move(events);
+  thread->is_sorted = true;
+}
+
+// Tells preemptions from wakes, and makes parts unknown after which events are
+// missing.
+void ThreadStates::Settle(Thread* thread) const {
+  std::vector<uint32_t>& events = thread->events;
+  State before = State::kUnknown;
+  for (size_t i = 0; i < events.size(); ++i) {
+    const bool has_lost_end = (events[i] & kStateMask) == kLostEnd;
+    const State state = has_lost_end ? State::kRunning : StateOf(events[i]);
+    State shown = state;
+    if (state == State::kWoken && before == State::kRunning)
+      shown = State::kPreempted;
+    before = state;
+    bool is_known = i + 1 != events.size() || thread->num_losses == num_losses_;
+    if (i + 1 != events.size()) {
+      const uint32_t next = events[i + 1];
+      is_known =
+          (next & kIsAfterLoss) == 0 &&
+          (next & kLossMask) == (events[i] & kLossMask) &&
+          ((next & kStateMask) == kLostEnd ? CanFollow(state, State::kRunning)
+                                           : CanFollow(state, StateOf(next)));
+    }
+    if (!is_known || has_lost_end)
+      shown = State::kUnknown;
+    events[i] = (events[i] & ~kStateMask) | static_cast<uint32_t>(shown);
+  }
+}
+
+// Marks the parts in which another thread got the processor of one that runs:
+// the end of the run is lost.
+void ThreadStates::CompareProcessors() {
+  struct Running {
+    uint64_t begin_ns;
+    uint32_t cpu;
+    uint32_t thread;
+    uint32_t part;
+    bool lasts;  // False if it ends at once: another may begin then.
+  };
+  std::vector<Running> all;
+  for (uint32_t i = 0; i < num_threads(); ++i) {
+    const Thread& thread = threads_[i];
+    for (size_t part = 0; part < thread.events.size(); ++part) {
+      const uint32_t cpu = thread.events[part] >> kCpuShift;
+      if (StateOf(thread.events[part]) != State::kRunning || cpu == kNoCpu)
+        continue;
+      const uint64_t begin_ns = thread.times[part];
+      all.push_back({begin_ns, cpu, i, static_cast<uint32_t>(part),
+                     begin_ns != EndOf(thread, part)});
+    }
+  }
+  std::sort(all.begin(), all.end(), [](const Running& a, const Running& b) {
+    return std::tie(a.cpu, a.begin_ns, a.lasts) <
+           std::tie(b.cpu, b.begin_ns, b.lasts);
+  });
+  const auto end_of = [this](const Running& running) {
+    return EndOf(threads_[running.thread], running.part);
+  };
+  const Running* open = nullptr;
+  uint64_t open_end_ns = 0;
+  for (const Running& next : all) {
+    const bool is_same = open != nullptr && open->cpu == next.cpu;
+    if (is_same && next.begin_ns < open_end_ns)
+      threads_[open->thread].events[open->part] |= kLostEnd;
+    const uint64_t end_ns = end_of(next);
+    if (!is_same || end_ns >= open_end_ns) {
+      open = &next;
+      open_end_ns = end_ns;
+    }
+  }
+}
+
+void ThreadStates::AddUp(Thread* thread) const {
+  thread->sums.clear();
+  Sums sums;
+  for (size_t i = 0; i < thread->times.size(); ++i) {
+    if (i % kStride == 0)
+      thread->sums.push_back(sums);
+    AddTo(&sums, StateOf(thread->events[i]),
+          EndOf(*thread, i) - thread->times[i]);
+  }
+}
+
+void ThreadStates::AddTo(Sums* sums, State state, uint64_t ns) {
+  if (state == State::kRunning)
+    sums->known.ran_ns += ns;
+  else if (IsReady(state))
+    sums->known.ready_ns += ns;
+  else if (IsWaiting(state))
+    sums->known.waited_ns += ns;
+  else
+    sums->unknown_ns += ns;
+}
+
+uint64_t ThreadStates::EndOf(const Thread& thread, size_t part) const {
+  if (part + 1 < thread.times.size())
+    return thread.times[part + 1];
+  const auto sequence = sequences_.find(thread.sequence);
+  return std::max(thread.times[part], sequence->second.end_ns);
+}
+
+uint32_t ThreadStates::Find(const TrackInfo& track) const {
+  if (!track.is_thread || track.tid == 0)
+    return kNone;
+  const uint32_t found = thread_indexes_.Find(static_cast<uint64_t>(track.tid));
+  if (found == kNone || threads_[found].times.empty())
+    return kNone;
+  // The number may be one of another namespace.
+  const int64_t pid = threads_[found].pid;
+  return pid == 0 || track.pid == 0 || pid == track.pid ? found : kNone;
+}
+
+ThreadStates::Part ThreadStates::PartOf(uint32_t thread, size_t part) const {
+  const Thread& of = threads_[thread];
+  const uint32_t event = of.events[part];
+  return {of.times[part], EndOf(of, part), StateOf(event), event >> kCpuShift};
+}
+
+size_t ThreadStates::PartAt(uint32_t thread, uint64_t time_ns) const {
+  const std::vector<uint64_t>& times = threads_[thread].times;
+  const auto after = std::upper_bound(times.begin(), times.end(), time_ns);
+  return after == times.begin()
+             ? times.size()
+             : static_cast<size_t>(after - times.begin()) - 1;
+}
+
+ThreadStates::Sums ThreadStates::SumsUntil(const Thread& thread,
+                                           uint64_t time_ns) const {
+  const auto next =
+      std::upper_bound(thread.times.begin(), thread.times.end(), time_ns);
+  const auto num_begun = static_cast<size_t>(next - thread.times.begin());
+  if (num_begun == 0)
+    return {};
+  const size_t last = num_begun - 1;
+  Sums sums = thread.sums[last / kStride];
+  for (size_t i = last / kStride * kStride; i < last; ++i) {
+    AddTo(&sums, StateOf(thread.events[i]),
+          thread.times[i + 1] - thread.times[i]);
+  }
+  AddTo(&sums, StateOf(thread.events[last]),
+        std::min(time_ns, EndOf(thread, last)) - thread.times[last]);
+  return sums;
+}
+
+std::optional<TimeDivision> ThreadStates::Divide(uint32_t thread,
+                                                 uint64_t begin_ns,
+                                                 uint64_t end_ns) const {
+  if (thread == kNone)
+    return std::nullopt;
+  const Thread& of = threads_[thread];
+  if (of.times.empty() || begin_ns < of.times.front() || begin_ns > end_ns ||
+      end_ns > EndOf(of, of.times.size() - 1)) {
+    return std::nullopt;
+  }
+  const Sums before = SumsUntil(of, begin_ns);
+  const Sums until = SumsUntil(of, end_ns);
+  const State state = StateOf(of.events[PartAt(thread, begin_ns)]);
+  const bool is_moment_unknown =
+      begin_ns == end_ns && (state == State::kUnknown || state == State::kDead);
+  if (until.unknown_ns != before.unknown_ns || is_moment_unknown)
+    return std::nullopt;
+  return TimeDivision{until.known.ran_ns - before.known.ran_ns,
+                      until.known.ready_ns - before.known.ready_ns,
+                      until.known.waited_ns - before.known.waited_ns};
+}
+
+std::vector<ThreadStates::Run> ThreadStates::RunsOn(uint32_t cpu,
+                                                    uint64_t begin_ns,
+                                                    uint64_t end_ns) const {
+  std::vector<Run> runs;
+  for (uint32_t i = 0; i < num_threads(); ++i) {
+    const Thread& thread = threads_[i];
+    uint64_t ns = 0;
+    size_t part = PartAt(i, begin_ns);
+    if (part == thread.times.size())
+      part = 0;
+    for (; part < thread.times.size() && thread.times[part] < end_ns; ++part) {
+      if (StateOf(thread.events[part]) != State::kRunning ||
+          thread.events[part] >> kCpuShift != cpu) {
+        continue;
+      }
+      const uint64_t from = std::max(begin_ns, thread.times[part]);
+      const uint64_t to = std::min(end_ns, EndOf(thread, part));
+      ns += to > from ? to - from : 0;
+    }
+    if (ns != 0)
+      runs.push_back({i, ns});
+  }
+  std::sort(runs.begin(), runs.end(), [](const Run& a, const Run& b) {
+    return std::pair(b.ns, a.thread) < std::pair(a.ns, b.thread);
+  });
+  return runs;
+}
+
+}  // namespace internal
+PROTOZERO_ABI_END
+}  // namespace protozero
