@@ -34,6 +34,7 @@ PROTOZERO_ABI_BEGIN
 //   EXPECT_THAT(trace, InEach("request", Exactly(1, "db")));
 //   EXPECT_THAT(trace, Never("lock", Inside("render")));
 //   EXPECT_THAT(trace, Share(0.99, "frame", Under(16ms)));
+//   EXPECT_THAT(trace, Ran("frame", Under(8ms)));
 //   EXPECT_THAT(trace, AllTasksEnded());
 //   EXPECT_THAT(trace, NothingLost());
 //
@@ -286,6 +287,31 @@ inline RuleMatcher Strictly(const ShareMatcher& share) {
   TraceRule rule = share.rule();
   rule.is_strict = true;
   return RuleMatcher(std::move(rule));
+}
+
+// A part of the time of all slices of a name.
+class TimeMatcher : public RuleMatcher {
+ public:
+  // Takes the part, the name and the time.
+  TimeMatcher(TraceRule::Part part, std::string name, Under limit)
+      : RuleMatcher(TraceRule()) {
+    rule_.kind = TraceRule::Kind::kTime;
+    rule_.part = part;
+    rule_.name = std::move(name);
+    rule_.limit_ns = static_cast<uint64_t>(limit.limit.count());
+  }
+};
+// Matches traces in which the thread of each such slice ran for less time.
+inline TimeMatcher Ran(std::string name, Under limit) {
+  return {TraceRule::Part::kRan, std::move(name), limit};
+}
+// Matches traces in which it had no processor for less time.
+inline TimeMatcher Ready(std::string name, Under limit) {
+  return {TraceRule::Part::kReady, std::move(name), limit};
+}
+// Matches traces in which it waited for less time.
+inline TimeMatcher Waited(std::string name, Under limit) {
+  return {TraceRule::Part::kWaited, std::move(name), limit};
 }
 
 // Matches traces in which all tasks have ended.

@@ -27,12 +27,18 @@ PROTOZERO_ABI_BEGIN
 //   never lock
 //   never lock inside render
 //   99 % of frame under 16 ms        units: ns, us, ms, s
+//   slice frame ran < 8 ms           also: ready, waited
 //   all tasks ended
 //   nothing lost
 //
 // Times depend on the machine: a share that is too small is reported. It breaks
 // the rule if "strictly" stands before it. A name with spaces is in quotes. A
 // '#' begins a comment.
+//
+// The thread of a slice ran, was ready (it could run, but had no processor) and
+// waited for so long, which a trace says that has the states of threads. A
+// slice of which that is unknown keeps the rule, but one of them has to be
+// known.
 struct TraceRule {
   enum class Kind : uint8_t {
     kExactly,
@@ -40,9 +46,13 @@ struct TraceRule {
     kAtMost,
     kNever,
     kShare,
+    kTime,
     kAllTasksEnded,
     kNothingLost,
   };
+
+  // The parts of a slice's time.
+  enum class Part : uint8_t { kRan, kReady, kWaited };
 
   // The kind, which says which of the other fields matter.
   Kind kind = Kind::kNothingLost;
@@ -55,6 +65,7 @@ struct TraceRule {
   double percent = 0;
   uint64_t limit_ns = 0;
   bool is_strict = false;
+  Part part = Part::kRan;  // Each slice has less of it than |limit_ns|.
 };
 
 // Returns the rule in words.

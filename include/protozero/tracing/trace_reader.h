@@ -251,7 +251,7 @@ class EventArgs {
 };
 
 // A packet with what a recorder got from the kernel: a state or the name of a
-// thread, processes with their threads, or a sample of a stack.
+// thread, processes with their threads, a sample of a stack, or symbols.
 class KernelPacket {
  public:
   // Returns the number of the field of TracePacket, such as

@@ -142,6 +142,7 @@ int CheckMain(int argc, char** argv) {
   never lock
   never lock inside render
   99 % of frame under 16 ms      reported; fails after the word strictly
+  slice frame ran < 8 ms         also: ready, waited
   all tasks ended
   nothing lost
 

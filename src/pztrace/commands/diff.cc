@@ -89,7 +89,7 @@ class ChangePrinter {
     if (use_color_ && change.interval && change.interval->excludes(0))
       color = change.interval->low > 0 ? kRed : kGreen;
     const ChangeTexts texts = TextsOf(column, change);
-    printf("%s    %-5s %10s %10s %11s %9s%s%s%s\n", color,
+    printf("%s    %-6s%10s %10s %11s %9s%s%s%s\n", color,
            kRunColumnNames[static_cast<size_t>(column)], texts.before.c_str(),
            texts.after.c_str(), texts.difference.c_str(), texts.percent.c_str(),
            texts.interval.empty() ? "" : "  ", texts.interval.c_str(),
@@ -134,6 +134,25 @@ class RunNotes {
   std::vector<std::pair<std::string, std::vector<std::string>>> files_;
 };
 
+// Adds how threads spent their time in slices, which takes another reading:
+// slices may come before the states. Returns false if the run can be read only
+// once.
+bool DivideRun(ThreadTimes* times,
+               const protozero::TraceTracks& tracks,
+               TraceInput* input,
+               RunSums* sums) {
+  TimelineReader::Callbacks callbacks;
+  callbacks.max_paths = kMaxPaths;
+  callbacks.on_slice = [&](const Slice& slice) {
+    const auto divided = times->Divide(slice.track, tracks, slice.begin_ns,
+                                       slice.begin_ns + slice.duration_ns);
+    if (divided)
+      sums->AddDivision(slice, *divided);
+  };
+  TimelineReader reader(std::move(callbacks));
+  return ReadAgain(input, &reader);
+}
+
 // Adds the run. Returns false, and has printed why, if it could not be read
 // whole.
 bool AddRun(const std::string& file,
@@ -149,12 +168,15 @@ bool AddRun(const std::string& file,
     sums.AddUnfinished(slice);
   };
   TimelineReader reader(std::move(callbacks));
-  if (!ReadTimeline(file, input, &reader)) {
+  ThreadTimes times;
+  if (!ReadTimeline(file, input, &reader, /*reads_ahead=*/false, &times)) {
     program::PrintError(kProgram, "%s: left out: it has only a part of its run",
                         program::DisplayName(file));
     return false;
   }
-  table->AddRun(side, reader, sums);
+  const bool has_states =
+      times.has_states() && DivideRun(&times, reader.tracks(), input, &sums);
+  table->AddRun(side, reader, sums, has_states);
   notes->Add(file, reader);
   return true;
 }
@@ -211,7 +233,9 @@ name and by path, those first whose own time has changed most.
         &arguments->makes_page}},
       R"(Differences are medians. An interval is of its own row: of 100 without a change,
 95 or more have 0 in theirs. * stands out among all rows of its list. p50 and
-p99 are right to 6 %.
+p99 are right to 6 %. If all traces have the states of threads, ran, ready and
+waited are means of a slice: the time in which its thread ran, could run but had
+no processor, and waited.
 )",
       &arguments->after};
 }
@@ -301,7 +325,7 @@ void PrintDifferencePage(const RunTable& table, Comparison* comparison) {
 void PrintDifferenceTable(const RunTable& table,
                           const table::TableOptions& options,
                           Comparison* comparison) {
-  const auto rows = table::CreateRows(stdout, options, ComparedColumns());
+  const auto rows = table::CreateRows(stdout, options, ComparedColumns(table));
   WriteComparedRows(table, comparison->names, &comparison->comparer,
                     rows.get());
   WriteComparedRows(table, comparison->paths, &comparison->comparer,

@@ -43,9 +43,15 @@ constexpr struct {
     {"mean", [](const SliceSums& row) { return row.mean(); }},
     {"p99", [](const SliceSums& row) { return row.p99(); }},
     {"max", [](const SliceSums& row) { return row.max; }},
+    {"ran", [](const SliceSums& row) { return row.divided.ran_ns; }},
+    {"ready", [](const SliceSums& row) { return row.divided.ready_ns; }},
+    {"waited", [](const SliceSums& row) { return row.divided.waited_ns; }},
 };
+// The columns from here on need states of threads.
+constexpr size_t kFirstDivided = 5;
 
 void Print(const std::map<EventKey, SliceSums>& all,
+           size_t num_columns,
            size_t sort_column,
            size_t limit) {
   const auto value = kColumns[sort_column].value;
@@ -57,20 +63,48 @@ void Print(const std::map<EventKey, SliceSums>& all,
   });
   rows.resize(std::min(rows.size(), limit));
   printf("%10s", "count");
-  for (const auto& column : kColumns)
-    printf(" %10s", column.name);
+  for (size_t i = 0; i < num_columns; ++i)
+    printf(" %10s", kColumns[i].name);
   printf("  name (category)\n");
   for (const auto* entry : rows) {
     const auto& [category, name] = entry->first;
     const SliceSums& row = entry->second;
     printf("%10" PRIu64, row.count);
-    for (const auto& column : kColumns)
-      printf(" %10s", DurationText(column.value(row)).c_str());
+    for (size_t i = 0; i < num_columns; ++i) {
+      const bool is_known = i < kFirstDivided || row.num_divided != 0;
+      printf(" %10s",
+             is_known ? DurationText(kColumns[i].value(row)).c_str() : "-");
+    }
     printf("  %s", name.empty() ? "(no name)" : ShownName(name).c_str());
     if (!category.empty())
       printf(" (%s)", ShownName(category).c_str());
     printf("\n");
   }
+}
+
+// Adds to |rows|, by the numbers of texts, how threads spent their time in
+// slices, which takes another reading: slices may come before the states.
+// Counts the slices for which that is known. Returns false if the trace can be
+// read only once.
+bool DivideSlices(ThreadTimes* times,
+                  const protozero::TraceTracks& tracks,
+                  const std::vector<SliceSums*>& rows,
+                  TraceInput* input,
+                  uint64_t* num_divided) {
+  const auto add_slice = [&](const Slice& slice) {
+    SliceSums* const row =
+        slice.text_id < rows.size() ? rows[slice.text_id] : nullptr;
+    if (row == nullptr)
+      return;
+    const auto divided = times->Divide(slice.track, tracks, slice.begin_ns,
+                                       slice.begin_ns + slice.duration_ns);
+    if (!divided)
+      return;
+    row->AddDivision(*divided);
+    ++*num_divided;
+  };
+  TimelineReader reader({add_slice, {}, {}, false});
+  return ReadAgain(input, &reader);
 }
 
 }  // namespace
@@ -85,13 +119,17 @@ int TopMain(int argc, char** argv) {
       "[options] FILE...",
       "Prints which slices of traces took the most time, by name.\n",
       {{"FILE", "traces; - is the standard input", &files},
-       {"--sort COLUMN", "total (the default), self, mean, p99 or max", &sort},
+       {"--sort COLUMN",
+        "total (the default), self, mean, p99, max, ran, ready or waited",
+        &sort},
        {"--limit N", "rows to print, default: 20", &limit},
        {"--categories LIST",
         "slices of these categories only: a comma between, * at the end for "
         "any, - in front for all but these",
         &categories}},
       R"(self leaves out the slices within, on the same track. p99 is right to 6 %.
+ran, ready and waited are there if the trace has the states of threads: the time
+in which the thread of the slice ran, could run but had no processor, and waited.
 )"};
   if (const auto exit_code = program::Parse(command, argc, argv))
     return *exit_code;
@@ -101,7 +139,9 @@ int TopMain(int argc, char** argv) {
     ++sort_column;
   }
   if (sort_column == std::size(kColumns))
-    return WrongUsage(command, "--sort is total, self, mean, p99 or max");
+    return WrongUsage(command,
+                      "--sort is total, self, mean, p99, max, ran, ready or "
+                      "waited");
 
   const CategoryRules rules(
       categories.empty() ? std::string()
@@ -111,6 +151,8 @@ int TopMain(int argc, char** argv) {
   std::vector<std::string> notes;
   bool ok = true;
   bool has_trace = false;
+  bool has_states = false;
+  uint64_t num_divided = 0;
   for (const std::string& file : files)
     program::NoteInput(file);
   for (const std::string& file : files) {
@@ -134,7 +176,13 @@ int TopMain(int argc, char** argv) {
       row->Add(slice);
     };
     TimelineReader reader({add_slice, {}, {}, false});
-    const bool is_whole = ReadTimeline(file, &input, &reader);
+    ThreadTimes times;
+    const bool is_whole = ReadTimeline(file, &input, &reader,
+                                       /*reads_ahead=*/false, &times);
+    if (times.has_states()) {
+      has_states |= DivideSlices(&times, reader.tracks(), rows_of_file, &input,
+                                 &num_divided);
+    }
     ok = is_whole && ok;
     AddNotes(
         reader, !is_whole,
@@ -143,9 +191,18 @@ int TopMain(int argc, char** argv) {
   }
   if (!has_trace)
     return kFailure;
-  Print(rows, sort_column, limit);
+  if (!has_states && sort_column >= kFirstDivided) {
+    program::PrintError(kProgram,
+                        "--sort %s: no trace has the states of threads",
+                        sort.c_str());
+    return kFailure;
+  }
+  Print(rows, has_states ? std::size(kColumns) : kFirstDivided, sort_column,
+        limit);
   printf("%s of %s\n", CountOf(num_slices, "slice").c_str(),
          CountOf(rows.size(), "name").c_str());
+  if (has_states && num_divided != num_slices)
+    printf("%s\n", UndividedText(num_slices - num_divided).c_str());
   for (const std::string& note : notes)
     printf("%s\n", note.c_str());
   if (!program::FlushStandardOutput(kProgram))

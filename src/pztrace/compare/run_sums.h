@@ -36,6 +36,13 @@ class RunSums {
     name.sums.Add(slice);
   }
 
+  // Adds how the thread of a slice that was added has spent its time.
+  void AddDivision(const Slice& slice, const TimeDivision& times) {
+    At(slice.path_id, &paths_).AddDivision(times);
+    if (slice.path_id > max_paths_)
+      At(slice.text_id, &folded_names_).sums.AddDivision(times);
+  }
+
   // Notes that there is a slice of this path, which has not ended.
   void AddUnfinished(const Slice& slice) {
     if (slice.path_id <= max_paths_)

@@ -13,15 +13,25 @@ namespace pztrace {
 
 namespace {
 
-bool IsPercentile(RunColumn column) {
-  return column == RunColumn::kP50 || column == RunColumn::kP99;
+// Returns whether a number is that of one slice, and no sum.
+bool IsOfOne(RunColumn column) {
+  return column >= RunColumn::kP50;
+}
+
+// Returns NaN if it is known for no slice.
+double MeanOf(uint64_t sum, const SliceSums& sums) {
+  return sums.num_divided == 0
+             ? NAN
+             : static_cast<double>(sum) / static_cast<double>(sums.num_divided);
 }
 
 }  // namespace
 
 void RunTable::AddRun(Side side,
                       const TimelineReader& reader,
-                      const RunSums& sums) {
+                      const RunSums& sums,
+                      bool has_states) {
+  all_have_states_ &= has_states;
   const size_t run = num_runs_[side]++;
   std::vector<uint32_t> paths(sums.paths().size(), kNoPath);
   std::map<uint32_t, SliceSums> sums_of_names;
@@ -48,10 +58,13 @@ void RunTable::AddRun(Side side,
 }
 
 RunTable::Numbers RunTable::NumbersOf(size_t run, const SliceSums& sums) {
-  return {run,
-          {static_cast<double>(sums.count), static_cast<double>(sums.total),
-           static_cast<double>(sums.self), sums.histogram.SmoothPercentile(50),
-           sums.histogram.SmoothPercentile(99)}};
+  return {
+      run,
+      {static_cast<double>(sums.count), static_cast<double>(sums.total),
+       static_cast<double>(sums.self), sums.histogram.SmoothPercentile(50),
+       sums.histogram.SmoothPercentile(99), MeanOf(sums.divided.ran_ns, sums),
+       MeanOf(sums.divided.ready_ns, sums),
+       MeanOf(sums.divided.waited_ns, sums)}};
 }
 
 bool RunTable::HasSlices(const std::vector<Numbers>& runs) {
@@ -166,7 +179,7 @@ std::optional<Change> RunTable::ChangeOf(const Runs& runs,
                                          RunComparer* comparer) const {
   // A run without such slices has spent no time in them, but it does not say
   // how long they take.
-  const double missing = IsPercentile(column) ? NAN : 0;
+  const double missing = IsOfOne(column) ? NAN : 0;
   std::array<std::vector<double>, 2> values;
   for (const Side side : {kBefore, kAfter}) {
     values[side].resize(num_runs_[side], missing);
@@ -199,9 +212,9 @@ RunChanges RunTable::ChangesOf(const ComparedRow& row,
                                RunComparer* comparer) const {
   const Runs& runs = RunsOf(row.name, row.path);
   RunChanges changes;
-  for (size_t i = 0; i < kNumRunColumns; ++i) {
+  for (size_t i = 0; i < num_columns(); ++i) {
     const auto column = static_cast<RunColumn>(i);
-    if (row.name != kFolded || !IsPercentile(column))
+    if (row.name != kFolded || !IsOfOne(column))
       changes[i] = ChangeOf(runs, column, comparer);
   }
   return changes;

@@ -20,11 +20,23 @@
 
 namespace pztrace {
 
-// The numbers that runs are compared by.
-enum class RunColumn : uint8_t { kCount, kTotal, kSelf, kP50, kP99 };
-inline constexpr size_t kNumRunColumns = 5;
+// The numbers that runs are compared by. The last three are means of a slice:
+// how long its thread ran, could run and waited. They are there if each run has
+// the states of threads.
+enum class RunColumn : uint8_t {
+  kCount,
+  kTotal,
+  kSelf,
+  kP50,
+  kP99,
+  kRan,
+  kReady,
+  kWaited
+};
+inline constexpr size_t kNumRunColumns = 8;
+inline constexpr size_t kNumTimeColumns = 5;
 inline constexpr const char* kRunColumnNames[kNumRunColumns] = {
-    "count", "total", "self", "p50", "p99"};
+    "count", "total", "self", "p50", "p99", "ran", "ready", "waited"};
 
 // A row of RunTable::CompareNames() or ComparePaths().
 struct ComparedRow {
@@ -42,8 +54,8 @@ struct ComparedRow {
   bool stands_out = false;
 };
 
-// The changes by column. p50 and p99 are null if a side has no slices, and for
-// the slices of folded paths.
+// The changes by column. p50, p99 and the columns after them are null if a side
+// has no slices, and for the slices of folded paths.
 using RunChanges = std::array<std::optional<Change>, kNumRunColumns>;
 
 // The slices of each run, added up by name and by path. Its memory depends on
@@ -61,8 +73,12 @@ class RunTable {
   RunTable(const RunTable&) = delete;
   RunTable& operator=(const RunTable&) = delete;
 
-  // Adds a run, whose slices |reader| has read.
-  void AddRun(Side side, const TimelineReader& reader, const RunSums& sums);
+  // Adds a run, whose slices |reader| has read. |has_states| if it has the
+  // states of threads.
+  void AddRun(Side side,
+              const TimelineReader& reader,
+              const RunSums& sums,
+              bool has_states = false);
 
   // Folds the paths that a run may have folded, and returns the number of
   // slices of folded paths. Call it once, after the last run and before the
@@ -70,6 +86,10 @@ class RunTable {
   uint64_t FoldUnknownPaths();
 
   size_t num_runs(Side side) const { return num_runs_[side]; }
+  // Returns the number of columns that runs have.
+  size_t num_columns() const {
+    return all_have_states_ ? kNumRunColumns : kNumTimeColumns;
+  }
   // Returns whether any slice is within another one.
   bool has_nesting() const { return has_nesting_; }
 
@@ -158,6 +178,7 @@ class RunTable {
 
   size_t num_runs_[2] = {0, 0};
   bool has_nesting_ = false;
+  bool all_have_states_ = true;
   const EventKey folded_key_{"", "(other)"};
   std::map<EventKey, uint32_t> name_ids_;
   std::vector<const EventKey*> names_{&folded_key_};

@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "src/pztrace/events/duration_histogram.h"
+#include "src/pztrace/events/thread_times.h"
 #include "src/pztrace/events/timeline_reader.h"
 
 namespace pztrace {
@@ -19,6 +20,10 @@ struct SliceSums {
   uint64_t self = 0;
   uint64_t max = 0;
   DurationHistogram histogram;
+  // The sums of how threads spent their time in slices, and the number of those
+  // for which that is known.
+  TimeDivision divided;
+  uint64_t num_divided = 0;
 
   void Add(const Slice& slice) {
     AddTimes(slice);
@@ -31,12 +36,18 @@ struct SliceSums {
     self += slice.self_ns;
     max = std::max(max, slice.duration_ns);
   }
+  void AddDivision(const TimeDivision& times) {
+    divided.Add(times);
+    ++num_divided;
+  }
   void Merge(const SliceSums& other) {
     count += other.count;
     total += other.total;
     self += other.self;
     max = std::max(max, other.max);
     histogram.Merge(other.histogram);
+    divided.Add(other.divided);
+    num_divided += other.num_divided;
   }
   // REQUIRES: there are slices.
   uint64_t mean() const { return total / count; }

@@ -16,6 +16,8 @@
 namespace pztrace {
 
 using protozero::ConstBytes;
+using protozero::KernelPacket;
+using protozero::TraceReader;
 
 namespace {
 
@@ -75,21 +77,57 @@ bool ReadTrace(const std::string& file_name,
 bool ReadTimeline(const std::string& file_name,
                   TraceInput* input,
                   TimelineReader* reader,
-                  bool reads_ahead) {
-  if (!reads_ahead)
-    return ReadTrace(file_name, input, reader);
+                  bool reads_ahead,
+                  ThreadTimes* times) {
+  if (!reads_ahead) {
+    reader->set_times(times);
+    const bool ok = ReadTrace(file_name, input, reader);
+    if (times != nullptr)
+      times->Finish();
+    return ok;
+  }
   pbz::ExtendedSchema schema;
   reader->set_schema(&schema);
   // A pipe can be read only once.
   TraceStream& stream = input->stream();
   if (stream.Restart()) {
-    ReadTraceAhead(&stream, reader);
+    pbz::FieldStream::Run run;
+    TraceReader::Callbacks callbacks;
+    callbacks.on_kernel_packet = [times](const KernelPacket& packet) {
+      times->Add(packet);
+    };
+    callbacks.skips_events = true;
+    TraceReader kernel_reader(std::move(callbacks));
+    while (stream.Next(&run)) {
+      reader->ReadAhead(ConstBytes(run.data, run.size));
+      if (times != nullptr)
+        kernel_reader.Read(ConstBytes(run.data, run.size));
+    }
     stream.Restart();
+    if (times != nullptr)
+      times->Finish();
   }
   const bool ok = ReadRuns(file_name, input, reader);
   reader->set_schema(nullptr);
   schema.ReportUnused(kProgram, program::DisplayName(file_name));
   return ok;
+}
+
+bool ReadAgain(TraceInput* input, TimelineReader* reader) {
+  TraceStream& stream = input->stream();
+  if (!stream.Restart())
+    return false;
+  pbz::FieldStream::Run run;
+  while (stream.Next(&run))
+    reader->Read(ConstBytes(run.data, run.size));
+  reader->Finish();
+  return true;
+}
+
+std::string UndividedText(uint64_t num_slices) {
+  return CountOf(num_slices, "slice") + (num_slices == 1 ? " is" : " are") +
+         " not in ran, ready and waited: the states of the thread are not "
+         "known all the time";
 }
 
 Completeness CompletenessOf(const TimelineReader& reader, bool is_damaged) {

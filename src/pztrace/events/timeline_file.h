@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "src/pztrace/events/thread_times.h"
 #include "src/pztrace/events/timeline_reader.h"
 #include "src/pztrace/trace_file/completeness.h"
 #include "src/pztrace/trace_file/trace_input.h"
@@ -23,11 +24,20 @@ bool ReadTrace(const std::string& file_name,
 
 // Reads the timeline of a trace. If it |reads_ahead|, it reads a file twice:
 // then details of events have the extensions that the file describes anywhere,
-// and tracks have their last names.
+// and tracks have their last names, and |times|, unless it is null, the states
+// of threads from the first event on. Otherwise it has them at the end.
 bool ReadTimeline(const std::string& file_name,
                   TraceInput* input,
                   TimelineReader* reader,
-                  bool reads_ahead = false);
+                  bool reads_ahead = false,
+                  ThreadTimes* times = nullptr);
+
+// Reads a trace with |reader| that another one has read, and does not print
+// again what is wrong with it. Returns false if it can be read only once.
+bool ReadAgain(TraceInput* input, TimelineReader* reader);
+
+// Returns the line that says how many slices have no division of their time.
+std::string UndividedText(uint64_t num_slices);
 
 // Returns what the trace lacks. |is_damaged| if the file could not be read to
 // its end.

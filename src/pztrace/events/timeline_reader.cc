@@ -42,6 +42,10 @@ TimelineReader::Callbacks TimelineReader::WithArgs(Callbacks callbacks) {
     arg_schema_.messages->Add(descriptor);
     arg_schema_.event = nullptr;
   };
+  callbacks.on_kernel_packet = [this](const protozero::KernelPacket& packet) {
+    if (times_ != nullptr)
+      times_->Add(packet);
+  };
   return callbacks;
 }
 

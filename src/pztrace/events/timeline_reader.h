@@ -14,6 +14,7 @@
 #include "src/pztrace/events/annotation_args.h"
 #include "src/pztrace/events/arg_decoder.h"
 #include "src/pztrace/events/arg_encoder.h"
+#include "src/pztrace/events/thread_times.h"
 
 namespace pztrace {
 
@@ -44,6 +45,9 @@ class TimelineReader : public protozero::TraceReader {
 
   // Counts the extensions of events that nothing describes, in arguments.
   uint64_t undescribed() const { return num_undescribed_; }
+  // Sets what gets the packets from the kernel. It may be null, which is the
+  // default.
+  void set_times(ThreadTimes* times) { times_ = times; }
 
   // Gives the arguments of an event to |sink|, see DecodeArgs(). REQUIRES: this
   // reader has encoded them, or an ArgEncoder without texts.
@@ -64,6 +68,7 @@ class TimelineReader : public protozero::TraceReader {
   ArgSchema arg_schema_;  // Without an event if it has to be found again.
   ArgTexts texts_;
   uint64_t num_undescribed_ = 0;
+  ThreadTimes* times_ = nullptr;
 };
 
 }  // namespace pztrace

@@ -79,13 +79,15 @@ constexpr std::tuple kChangeColumns{
 
 }  // namespace
 
-std::vector<table::Column> ComparedColumns() {
+std::vector<table::Column> ComparedColumns(const RunTable& table) {
   std::vector<table::Column> columns =
       ColumnsOf(InfosOf<ComparedCells>(kComparedColumns));
   const auto parts = ColumnsOf(InfosOf<ChangeCells>(kChangeColumns));
-  for (const char* name : kRunColumnNames) {
-    for (const table::Column& part : parts)
-      columns.push_back({std::string(name) + "_" + part.name, part.type});
+  for (size_t i = 0; i < table.num_columns(); ++i) {
+    for (const table::Column& part : parts) {
+      columns.push_back(
+          {std::string(kRunColumnNames[i]) + "_" + part.name, part.type});
+    }
   }
   return columns;
 }
@@ -96,8 +98,9 @@ void WriteComparedRows(const RunTable& table,
                        table::RowWriter* rows) {
   for (const ComparedRow& row : compared) {
     WriteCells(kComparedColumns, ComparedCells{table, row}, rows);
-    for (const auto& change : table.ChangesOf(row, comparer))
-      WriteCells(kChangeColumns, ChangeCells{change}, rows);
+    const RunChanges changes = table.ChangesOf(row, comparer);
+    for (size_t i = 0; i < table.num_columns(); ++i)
+      WriteCells(kChangeColumns, ChangeCells{changes[i]}, rows);
     rows->EndRow();
   }
 }

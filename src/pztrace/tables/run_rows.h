@@ -11,7 +11,7 @@
 namespace pztrace {
 
 // Returns the columns of the rows of WriteComparedRows().
-std::vector<table::Column> ComparedColumns();
+std::vector<table::Column> ComparedColumns(const RunTable& table);
 
 // Writes the rows as they are sorted.
 void WriteComparedRows(const RunTable& table,

@@ -24,7 +24,8 @@ bool IsFromKernel(uint32_t field_id) {
   return field_id == TracePacket::kGenericKernelTaskStateEventFieldNumber ||
          field_id == TracePacket::kGenericKernelTaskRenameEventFieldNumber ||
          field_id == TracePacket::kGenericKernelProcessTreeFieldNumber ||
-         field_id == TracePacket::kStackSampleFieldNumber;
+         field_id == TracePacket::kStackSampleFieldNumber ||
+         field_id == TracePacket::kModuleSymbolsFieldNumber;
 }
 
 class ReadKernelPacket final : public KernelPacket {

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -31,12 +32,14 @@ constexpr struct {
                {Kind::kAtLeast, "at least"},
                {Kind::kAtMost, "at most"}};
 
+constexpr const char* kParts[] = {"ran", "ready", "waited"};
+
 constexpr char kAllTasksEndedWords[] = "all tasks ended";
 constexpr char kNothingLostWords[] = "nothing lost";
 constexpr char kBeginnings[] =
     "'exactly 3 NAME', 'at least', 'at most', 'in each NAME exactly 1 NAME', "
     "'never NAME inside NAME', '99 % of NAME under 16 ms', 'strictly', "
-    "'all tasks ended' or 'nothing lost'";
+    "'slice NAME ran < 8 ms', 'all tasks ended' or 'nothing lost'";
 
 bool IsSpace(char c) {
   return c == ' ' || (c >= '\t' && c <= '\r');
@@ -91,6 +94,8 @@ class RuleParser {
     }
     if (TakeWords("never"))
       return ParseNever(rule);
+    if (TakeWords("slice"))
+      return ParseTime(rule);
     if (TakeWords("strictly")) {
       rule->is_strict = true;
       return ParseShare(rule);
@@ -135,6 +140,20 @@ class RuleParser {
     if (!TakeWords("under"))
       return Expect("'under' and a time");
     return TakeTime(&rule->limit_ns);
+  }
+
+  bool ParseTime(TraceRule* rule) {
+    rule->kind = Kind::kTime;
+    if (!TakeName(&rule->name))
+      return false;
+    for (size_t i = 0; i < std::size(kParts); ++i) {
+      if (!TakeWords(kParts[i]))
+        continue;
+      rule->part = static_cast<TraceRule::Part>(i);
+      return TakeText("<") ? TakeTime(&rule->limit_ns)
+                           : Expect("'<' and a time");
+    }
+    return Expect("'ran', 'ready' or 'waited'");
   }
 
   bool TakeTime(uint64_t* ns) {
@@ -356,6 +375,9 @@ std::string TraceRuleToText(const TraceRule& rule) {
       return (rule.is_strict ? "strictly " : "") +
              internal::PlainNumber("%.12g", rule.percent) + " %" + " of " +
              name + " under " + internal::RuleTime(rule.limit_ns);
+    case Kind::kTime:
+      return "slice " + name + " " + kParts[static_cast<size_t>(rule.part)] +
+             " < " + internal::RuleTime(rule.limit_ns);
     case Kind::kAllTasksEnded:
       return kAllTasksEndedWords;
     case Kind::kNothingLost:

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "src/tracing/trace_reader/thread_states.h"
 #include "src/tracing/trace_rules/event_list.h"
 #include "src/tracing/trace_rules/rule_text.h"
 #include "src/tracing/trace_rules/timeline_text.h"
@@ -21,6 +22,8 @@ using internal::EventList;
 using internal::ListedEvent;
 using internal::ListedTask;
 using internal::RuleName;
+using internal::ThreadStates;
+using internal::TimeDivision;
 using internal::TimelineText;
 using RuleKind = TraceRule::Kind;
 
@@ -90,12 +93,17 @@ class TraceEvents::Impl {
     callbacks.on_task_step = [this](const TaskStep& step) {
       list_.AddStep(reader_, step);
     };
+    callbacks.on_kernel_packet = [this](const KernelPacket& packet) {
+      states_.Add(packet);
+    };
     return callbacks;
   }
 
   void SortOnce() {
-    if (!std::exchange(is_sorted_, true))
-      list_.Sort();
+    if (std::exchange(is_sorted_, true))
+      return;
+    list_.Sort();
+    states_.Finish();
   }
   const std::vector<ListedEvent>& events() const { return list_.events(); }
   TimelineText Text() const { return {reader_, list_}; }
@@ -109,6 +117,8 @@ class TraceEvents::Impl {
         return rule.outer ? CheckInEach(rule) : CheckCount(rule);
       case RuleKind::kShare:
         return CheckShare(rule);
+      case RuleKind::kTime:
+        return CheckTime(rule);
       case RuleKind::kAllTasksEnded:
         return CheckTasks();
       case RuleKind::kNothingLost: {
@@ -230,6 +240,56 @@ class TraceEvents::Impl {
     return verdict;
   }
 
+  TraceVerdict CheckTime(const TraceRule& rule) const {
+    constexpr uint64_t TimeDivision::* kParts[] = {&TimeDivision::ran_ns,
+                                                   &TimeDivision::ready_ns,
+                                                   &TimeDivision::waited_ns};
+    constexpr const char* kWords[] = {"ran", "was ready", "waited"};
+    const auto part = static_cast<size_t>(rule.part);
+    const std::vector<bool> is_measured = list_.TextsNamed(rule.name);
+    uint64_t num_slices = 0;
+    uint64_t num_known = 0;
+    uint64_t longest_ns = 0;
+    std::vector<size_t> too_long;
+    for (size_t i = 0; i < events().size(); ++i) {
+      const ListedEvent& event = events()[i];
+      if (!is_measured[event.text] ||
+          event.kind == ListedEvent::Kind::kInstant) {
+        continue;
+      }
+      ++num_slices;
+      const auto info = reader_.tracks().Find(list_.TrackOf(event));
+      const auto times =
+          states_.Divide(info ? states_.Find(*info) : ThreadStates::kNone,
+                         event.begin_ns, event.end_ns());
+      if (!times)
+        continue;
+      ++num_known;
+      const uint64_t ns = (*times).*kParts[part];
+      longest_ns = std::max(longest_ns, ns);
+      if (ns >= rule.limit_ns)
+        too_long.push_back(i);
+    }
+    if (num_slices == 0)
+      return Broken(NoneText(rule.name));
+    if (num_known == 0) {
+      return Broken("  The trace does not say what the threads of " +
+                    CountText(num_slices, rule.name) + " did.\n");
+    }
+    std::string text = "  " + std::to_string(num_known - too_long.size()) +
+                       " of " + CountText(num_known, rule.name) + " " +
+                       kWords[part] + " for less; " + "the longest " +
+                       TimelineText::DurationText(longest_ns) + ".\n";
+    if (num_known != num_slices) {
+      text += "  " + std::to_string(num_slices - num_known) +
+              " more are not known all the time.\n";
+    }
+    if (too_long.empty())
+      return {TraceVerdict::Kind::kKept, std::move(text)};
+    Text().AppendList(too_long, &text);
+    return Broken(std::move(text));
+  }
+
   TraceVerdict CheckTasks() const {
     if (list_.tasks().empty())
       return Broken("  The trace has no task.\n");
@@ -280,6 +340,7 @@ class TraceEvents::Impl {
 
   TraceReader reader_;
   EventList list_;
+  ThreadStates states_;
   bool is_sorted_ = false;
 };
 

@@ -86,6 +86,14 @@ TEST(TraceMatchersTest, NothingToLookAtIsAFailure) {
             "which breaks it:\n  The trace has no frame; it has db.\n");
   EXPECT_EQ(Explain(trace, AllTasksEnded()),
             "which breaks it:\n  The trace has no task.\n");
+  EXPECT_EQ(Explain(trace, Ran("frame", Under(1s))),
+            "which breaks it:\n  The trace has no frame; it has db.\n");
+  EXPECT_EQ(
+      Explain(trace, Waited("db", Under(1s))),
+      "which breaks it:\n  The trace does not say what the threads of 1 db "
+      "did.\n");
+  EXPECT_EQ(testing::DescribeMatcher<RecordedTrace>(Ready("db", Under(8ms))),
+            "slice db ready < 8 ms");
 }
 
 TEST(TraceMatchersTest, LockIsFoundInsideRender) {

@@ -35,15 +35,27 @@ using protozero::trace::TrackEvent;
 constexpr uint64_t kMs = 1000000;
 
 TEST(TraceRuleTest, TextOfARuleIsTheRule) {
-  for (const char* text :
-       {"exactly 3 frame", "at least 0 frame", "at most 999999999 frame",
-        "in each request exactly 1 db", "in each request at most 2 db",
-        "never lock", "never lock inside render", "99 % of frame under 16 ms",
-        "strictly 99.9 % of frame under 1500 us", "100 % of frame under 7 ns",
-        "0.5 % of frame under 2 s", "all tasks ended", "nothing lost",
-        R"(in each "GET /\"a\\b" at least 1 "x\x0ay")", R"(never "")",
-        "never inside inside inside", "never std::map<int>::find",
-        R"(never "#1")"}) {
+  for (const char* text : {"exactly 3 frame",
+                           "at least 0 frame",
+                           "at most 999999999 frame",
+                           "in each request exactly 1 db",
+                           "in each request at most 2 db",
+                           "never lock",
+                           "never lock inside render",
+                           "99 % of frame under 16 ms",
+                           "strictly 99.9 % of frame under 1500 us",
+                           "100 % of frame under 7 ns",
+                           "0.5 % of frame under 2 s",
+                           "slice frame ran < 8 ms",
+                           "slice \"GET /\" ready < 1500 us",
+                           "slice slice waited < 3 ns",
+                           "all tasks ended",
+                           "nothing lost",
+                           R"(in each "GET /\"a\\b" at least 1 "x\x0ay")",
+                           R"(never "")",
+                           "never inside inside inside",
+                           "never std::map<int>::find",
+                           R"(never "#1")"}) {
     std::string error;
     const std::optional<TraceRule> rule = ParseTraceRule(text, &error);
     ASSERT_TRUE(rule) << text << ": " << error;
@@ -114,6 +126,7 @@ TEST(TraceRuleTest, SpacesAndCommentsDoNotMatter) {
        "in each request exactly 1 db"},
       {"99% of frame under 16ms", "99 % of frame under 16 ms"},
       {"99.0 % of frame under 0.5s#", "99 % of frame under 500 ms"},
+      {"slice  frame waited <8ms", "slice frame waited < 8 ms"},
       {"nothing lost\r", "nothing lost"}};
   for (const auto& [text, expected] : kCases) {
     std::string error;
@@ -127,7 +140,8 @@ TEST(TraceRuleTest, ErrorSaysWhatToWrite) {
   const std::string kBeginnings =
       "write 'exactly 3 NAME', 'at least', 'at most', 'in each NAME exactly 1 "
       "NAME', 'never NAME inside NAME', '99 % of NAME under 16 ms', "
-      "'strictly', 'all tasks ended' or 'nothing lost' ";
+      "'strictly', 'slice NAME ran < 8 ms', 'all tasks ended' or "
+      "'nothing lost' ";
   const std::string kCases[][2] = {
       {"", kBeginnings + "at the end of the line"},
       {"exacly 1 db", kBeginnings + "where it says \"exacly 1 db\""},
@@ -163,6 +177,10 @@ TEST(TraceRuleTest, ErrorSaysWhatToWrite) {
       {"99 % of a under 16 m",
        "write a time such as '16 ms', in ns, us, ms or "
        "s where it says \"16 m\""},
+      {"slice a", "write 'ran', 'ready' or 'waited' at the end of the line"},
+      {"slice a ran 8 ms", "write '<' and a time where it says \"8 ms\""},
+      {"slice a ran < 8",
+       "write a time such as '16 ms', in ns, us, ms or s where it says 8"},
       {"nothing lost\x1b[31m" + std::string(100, 'x'),
        kBeginnings + "where it says \"nothing lost\\x1b[31m" +
            std::string(43, 'x') + "\"..."}};

@@ -1,0 +1,129 @@
+#!/usr/bin/env python3
+# Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+"""Commands say how threads spent the time of slices, if the trace has their states, and
+nothing of it otherwise. Runs in the build directory."""
+
+import subprocess
+import sys
+
+from cases import run_cases
+from thread_states import (
+    DEAD, READY, RUNNING, SLEEPING, divided_trace, state, timed_slice, tree)
+from timeline_command import PZTRACE, TimelineCommandTest
+from track_events import MS, described
+
+
+class TopTimesTest(TimelineCommandTest):
+  command = 'top'
+
+  def test_columns_are_there_with_states(self):
+    output, _ = self.run_command(divided_trace(['a', 'b', 'a']))
+    lines = output.splitlines()
+    self.assertEqual(lines[0].split()[-5:], ['ran', 'ready', 'waited', 'name', '(category)'])
+    self.assertEqual(lines[1].split()[11:],
+                     ['10.00', 'ms', '4.00', 'ms', '6.00', 'ms', 'a'])
+    self.assertEqual(lines[2].split()[11:],
+                     ['5.00', 'ms', '2.00', 'ms', '3.00', 'ms', 'b'])
+    plain, _ = self.run_command(described() + timed_slice(10, 20, 'a'))
+    self.assertNotIn('waited', plain)
+
+  def test_states_may_come_before_or_after_the_slices(self):
+    states = (state(10 * MS, RUNNING) + state(14 * MS, SLEEPING) + state(20 * MS, RUNNING) +
+              state(21 * MS, DEAD))
+    slices = described() + timed_slice(10 * MS, 20 * MS, 'a')
+    for trace in (states + slices, slices + states):
+      output, _ = self.run_command(trace)
+      self.assertEqual(output.splitlines()[1].split()[11:],
+                       ['4.00', 'ms', '0', 'ns', '6.00', 'ms', 'a'])
+
+  def test_sort(self):
+    trace = described()
+    for time, text in ((10, 'runs'), (20, 'waits'), (30, 'is ready')):
+      trace += timed_slice(time * MS, (time + 9) * MS, text)
+    for time, kind in ((10, RUNNING), (19, SLEEPING), (29, RUNNING), (30, READY)):
+      trace += state(time * MS, kind)
+    for column, text in (('ran', 'runs'), ('waited', 'waits'), ('ready', 'is ready')):
+      output, _ = self.run_command(trace + state(39 * MS, RUNNING), '--sort', column)
+      self.assertTrue(output.splitlines()[1].endswith('  ' + text), output)
+    _, error = self.run_command(described() + timed_slice(1, 2, 'a'), '--sort', 'ran', code=1)
+    self.assertIn('no trace has the states of threads', error)
+
+  def test_what_is_not_known_is_left_out(self):
+    trace = (described() + timed_slice(5 * MS, 9 * MS, 'before') +
+             timed_slice(10 * MS, 20 * MS, 'a') + timed_slice(21 * MS, 25 * MS, 'a') +
+             state(10 * MS, RUNNING) + state(12 * MS, SLEEPING) + state(20 * MS, RUNNING) +
+             state(24 * MS, SLEEPING, dropped=1) + state(26 * MS, RUNNING))
+    output, _ = self.run_command(trace)
+    rows = {line.split()[-1]: line.split() for line in output.splitlines()[1:3]}
+    self.assertEqual(rows['a'][11:-1], ['2.00', 'ms', '0', 'ns', '8.00', 'ms'])
+    self.assertEqual(rows['before'][11:-1], ['-', '-', '-'])
+    self.assertIn('2 slices are not in ran, ready and waited: the states of the thread are '
+                  'not known all the time', output)
+
+  def test_a_pipe_is_read_once(self):
+    run = subprocess.run([PZTRACE, 'top', '-'], input=divided_trace(['a']),
+                         stdout=subprocess.PIPE, check=True)
+    self.assertNotIn(b'waited', run.stdout)
+
+  def test_another_process_is_not_the_thread(self):
+    trace = described() + tree((99, 42, 'main')) + timed_slice(10 * MS, 20 * MS, 'a')
+    trace += state(10 * MS, RUNNING) + state(20 * MS, SLEEPING) + state(30 * MS, DEAD)
+    output, _ = self.run_command(trace)
+    self.assertEqual(output.splitlines()[1].split()[11:], ['-', '-', '-', 'a'])
+
+
+class DiffTimesTest(TimelineCommandTest):
+  command = 'diff'
+
+  def test_ran_or_waited(self):
+    before = self.path.with_suffix('.before')
+    before.write_bytes(divided_trace(['a', 'a']))
+    after = divided_trace(['a'], ((RUNNING, 2), (SLEEPING, 3), (RUNNING, 1), (SLEEPING, 4)))
+    output, _ = self.run_command(after, before)
+    for line in ('    ran      5.00 ms    3.00 ms    -2.00 ms   -40.0 %',
+                 '    ready    2.00 ms       0 ns    -2.00 ms  -100.0 %',
+                 '    waited   3.00 ms    7.00 ms    +4.00 ms  +133.3 %'):
+      self.assertIn(line, output.splitlines())
+    output, _ = self.run_command(after, '--format', 'csv', before)
+    self.assertTrue(output.splitlines()[0].endswith('waited_low,waited_high'))
+    # Not if a run has no states.
+    plain = described() + timed_slice(10, 20, 'a')
+    for options in ([], ['--format', 'csv']):
+      self.assertNotIn('waited', self.run_command(plain, *options, before)[0])
+
+
+class CheckTimesTest(TimelineCommandTest):
+  command = 'check'
+
+  def check(self, rules, code, trace):
+    path = self.path.parent / 'rules'
+    path.write_text(rules)
+    output, error = self.run_command(trace, path, code=code)
+    return (output + error).replace(str(path), 'rules')
+
+  def test_rules(self):
+    trace = divided_trace(['a', 'b'])
+    self.assertEqual(
+        self.check('slice a ran < 6ms\nslice a ready < 2.5 ms\nslice a waited < 3 ms', 1, trace),
+        'rules:1: kept: slice a ran < 6 ms\n'
+        '  1 of 1 a ran for less; the longest 5.000 ms.\n'
+        'rules:2: kept: slice a ready < 2500 us\n'
+        '  1 of 1 a was ready for less; the longest 2.000 ms.\n'
+        'rules:3: broken: slice a waited < 3 ms\n'
+        '  0 of 1 a waited for less; the longest 3.000 ms.\n'
+        '  process 41 app, thread 42 main:\n'
+        '        0.000 ms    10.000 ms  a\n'
+        '1 of 3 rules broken\n')
+
+  def test_unknown(self):
+    slices = described() + timed_slice(5 * MS, 9 * MS, 'a')
+    self.assertIn('broken: slice a ran < 1 ms\n  The trace does not say what the threads of '
+                  '1 a did.\n', self.check('slice a ran < 1 ms', 1, slices))
+    trace = slices + divided_trace(['a'])
+    self.assertIn('kept: slice a ran < 6 ms\n  1 of 1 a ran for less; the longest 5.000 ms.\n'
+                  '  1 more are not known all the time.\n',
+                  self.check('slice a ran < 6 ms', 0, trace))
+
+
+if __name__ == '__main__':
+  sys.exit(run_cases())

@@ -1,0 +1,70 @@
+# Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+"""Packets of the kernel, and traces of slices whose threads did known things."""
+
+from wire import delimited, integer
+from track_events import BEGIN, END, THREAD, described, name, packet
+
+UNKNOWN, CREATED, READY, RUNNING, SLEEPING, BLOCKED, STOPPED, DEAD = range(8)
+KERNEL = 900  # A sequence of a recorder.
+TID = 42  # The thread of described().
+
+
+def state(time, kind, tid=TID, cpu=0, dropped=0, sequence=KERNEL):
+  """The thread enters a state, at a time of the boot clock."""
+  return packet(sequence, integer(8, time), integer(58, 6),
+                integer(42, dropped) if dropped else b'',
+                delimited(117, integer(1, cpu) + integer(3, tid) + integer(4, kind)))
+
+
+def tree(*threads, sequence=KERNEL):
+  """`threads` are (pid, tid, name)."""
+  return packet(sequence, delimited(122, b''.join(
+      delimited(2, integer(1, tid) + integer(2, pid) + delimited(3, text.encode()))
+      for pid, tid, text in threads)))
+
+
+def timed_slice(begin, end, text, *fields, inner=b'', sequence=1):
+  """A slice at times of the boot clock."""
+  def at(time, content):
+    return packet(sequence, integer(8, time), integer(58, 6), delimited(11, content))
+  return (at(begin, integer(9, BEGIN) + integer(11, THREAD) + name(text) + b''.join(fields)) +
+          inner + at(end, integer(9, END) + integer(11, THREAD)))
+
+
+def interned_stacks(*stacks, mapping='/usr/lib/libc.so.6', sequence=KERNEL):
+  """Interned data with stacks of function names, the outermost first. Their numbers
+  count from 1."""
+  names = sorted({frame for stack in stacks for frame in stack})
+  data = delimited(17, integer(1, 1) + delimited(2, mapping.encode()))
+  data += delimited(19, integer(1, 1) + integer(7, 1))
+  for iid, text in enumerate(names, 1):
+    data += delimited(5, integer(1, iid) + delimited(2, text.encode()))
+    data += delimited(6, integer(1, iid) + integer(2, iid) + integer(3, 1) +
+                      integer(4, 16 * iid))
+  for iid, stack in enumerate(stacks, 1):
+    data += delimited(7, integer(1, iid) +
+                      b''.join(integer(2, names.index(frame) + 1) for frame in stack))
+  return packet(sequence, integer(13, 1), delimited(12, data))
+
+
+def sample(time, stack, tid=TID, cpu=0, weight=1000000, sequence=KERNEL):
+  return packet(sequence, integer(8, time), integer(58, 6), integer(13, 2),
+                delimited(135, delimited(1, integer(2, 41) + integer(3, tid)) +
+                          delimited(3, integer(2, cpu) + integer(3, 1)) +
+                          integer(6, stack) + integer(11, weight)))
+
+
+MS = 1000000
+
+
+def divided_trace(slices, kinds=((RUNNING, 4), (READY, 2), (RUNNING, 1), (SLEEPING, 3))):
+  """Slices of 10 ms, one after the other, whose thread is in each of `kinds` for so
+  many milliseconds."""
+  trace = described() + tree((41, TID, 'main'), (41, 43, 'other'))
+  time = 10 * MS
+  for text in slices:
+    trace += timed_slice(time, time + 10 * MS, text)
+    for kind, ms in kinds:
+      trace += state(time, kind)
+      time += ms * MS
+  return trace + state(time, RUNNING) + state(time + MS, DEAD)
