@@ -21,7 +21,10 @@ CREATE TABLE slices (
   args String,
   flows Array(UInt64),
   ended_flows Array(UInt64),
-  row UInt32
+  row UInt32,
+  ran Nullable(UInt64),
+  ready Nullable(UInt64),
+  waited Nullable(UInt64)
 ) ENGINE = MergeTree ORDER BY (host, name, ts);
 
 CREATE TABLE instants (

@@ -2,7 +2,8 @@
 """Packets of the kernel, and traces of slices whose threads did known things."""
 
 from wire import delimited, integer
-from track_events import BEGIN, END, THREAD, described, name, packet
+from track_events import (
+    BEGIN, CLEARED, END, INSTANT, MS, NEEDS_STATE, THREAD, described, name, packet, track)
 
 UNKNOWN, CREATED, READY, RUNNING, SLEEPING, BLOCKED, STOPPED, DEAD = range(8)
 KERNEL = 900  # A sequence of a recorder.
@@ -54,7 +55,32 @@ def sample(time, stack, tid=TID, cpu=0, weight=1000000, sequence=KERNEL):
                           integer(6, stack) + integer(11, weight)))
 
 
-MS = 1000000
+def task_trace(runs, request=''):
+  """A task that runs on the thread in `runs`, (begin, end) in milliseconds, and waits
+  for "db.read" in between. It works on a request."""
+  row, state_type = 9, 5
+  sites = b''.join(delimited(4101, integer(1, iid) + delimited(2, text) + delimited(3, b'a.cc'))
+                   for iid, text in ((1, b'session'), (2, b'db.read')))
+  interned = (sites + delimited(2, integer(1, 5) + delimited(2, b'session')) +
+              delimited(4102, integer(1, 5) + integer(2, 1) + integer(3, 1)))
+  trace = (described() + track(row, delimited(2, b'tasks'), parent=THREAD) +
+           packet(2, integer(13, CLEARED), delimited(12, interned),
+                  delimited(59, integer(58, 6) + delimited(11, integer(11, row)))))
+
+  def step(ms, kind, *fields):
+    return packet(2, integer(8, ms * MS), integer(13, NEEDS_STATE),
+                  delimited(11, integer(9, kind) + b''.join(fields)))
+  for i, (begin, end) in enumerate(runs):
+    trace += step(begin, state_type, integer(10, 5))
+    if i == 0 and request:
+      trace += step(begin, INSTANT, integer(11, THREAD),
+                    delimited(4100, delimited(9, request.encode())))
+    is_last = i + 1 == len(runs)
+    trace += step(end, state_type, delimited(4100, integer(2, 1) if is_last else integer(1, 2)))
+    if not is_last:
+      # Something outside wakes it when it runs again.
+      trace += step(runs[i + 1][0], INSTANT, integer(11, THREAD), delimited(4100, integer(7, 1)))
+  return trace
 
 
 def divided_trace(slices, kinds=((RUNNING, 4), (READY, 2), (RUNNING, 1), (SLEEPING, 3))):

@@ -17,6 +17,7 @@
 #include "src/pztrace/events/shared_rows.h"
 #include "src/pztrace/events/timeline_file.h"
 #include "src/pztrace/events/timeline_reader.h"
+#include "src/pztrace/tables/division_cells.h"
 #include "src/pztrace/tables/task_rows.h"
 #include "src/pztrace/tasks/task_timeline.h"
 #include "src/pztrace/trace_file/shown_name.h"
@@ -132,7 +133,7 @@ constexpr std::tuple kEventColumns{
                 "flow",
                 &EventCells::ended_flows}};
 
-struct SliceCells : EventCells {
+struct SliceCells : EventCells, DivisionCells {
   uint64_t dur() const { return slice.duration_ns; }
   RarelyNull self() const { return {is_open, slice.self_ns}; }
   uint32_t depth() const { return slice.depth; }
@@ -161,7 +162,8 @@ constexpr std::tuple kSliceColumns = std::tuple_cat(
         "rows, unless the trace says otherwise (`sibling_merge_behavior`), and "
         "no two slices of a row overlap unless one is within the other; 0 for "
         "other tracks",
-        &SliceCells::row}});
+        &SliceCells::row}},
+    kDivisionColumns);
 
 constexpr std::tuple kInstantColumns =
     std::tuple_cat(kTimeColumns, kEventColumns);
@@ -208,7 +210,8 @@ class Exporter {
     const bool has_details = tables_[kSlices] || tables_[kInstants];
     const bool ok = ReadTimeline(
         file_, input, &reader_,
-        /*reads_ahead=*/has_details || tables_[kCounters] != nullptr);
+        /*reads_ahead=*/has_details || tables_[kCounters] != nullptr,
+        tables_[kSlices] || tables_[kTasks] ? &times_ : nullptr);
     if (tables_[kTasks]) {
       tasks_.Finish(reader_.end_ns());
       AddTasks(tables_[kTasks].get());
@@ -265,10 +268,15 @@ class Exporter {
       row = packer_.RowOf(*track.row_group, slice.track, slice.root_ns,
                           slice.begin_ns + slice.duration_ns, slice.depth == 0);
     }
+    std::optional<TimeDivision> divided;
+    if (times_.has_states() && !is_open) {
+      divided = times_.Divide(slice.track, reader_.tracks(), slice.begin_ns,
+                              slice.begin_ns + slice.duration_ns);
+    }
     AddRow(kSlices, &track, kSliceColumns,
            SliceCells{EventCells{TimeOf(slice.begin_ns), *slice.text,
                                  *slice.details, reader_, &json_},
-                      is_open, slice, row});
+                      DivisionCells{divided}, is_open, slice, row});
   }
 
   PlaceCells PlaceOf(const TrackPlace& place) const {
@@ -296,7 +304,7 @@ class Exporter {
 
   void AddTasks(RowWriter* rows) {
     WriteTasks(
-        tasks_, reader_,
+        tasks_, reader_, &times_,
         [&](const protozero::TrackInfo& process) {
           const std::string name = UniqueName(process);
           WriteCells(kProcessColumns,
@@ -335,6 +343,7 @@ class Exporter {
   ExportedTracks exported_{reader_.tracks()};
   RowPacker packer_;
   TaskTimeline tasks_;
+  ThreadTimes times_;
   std::string json_;
 };
 

@@ -140,6 +140,30 @@ constexpr std::tuple kSourceColumns{
     TableColumn{"source", "", &PlaceKey::file},
     TableColumn{"line", "", &PlaceKey::line}};
 
+// Returns how the threads of a task spent the time in which it ran. Null if
+// some of that is unknown.
+std::optional<TimeDivision> DivisionOf(const TaskTimeline& timeline,
+                                       const TimelineReader& reader,
+                                       const TaskTimeline::Task& task,
+                                       ThreadTimes* times) {
+  if (!times->has_states())
+    return std::nullopt;
+  TimeDivision sum;
+  for (uint32_t i = task.first_part; i != kNoIndex;) {
+    const TaskTimeline::Part& part = timeline.parts()[i];
+    i = part.next;
+    if (part.state() != State::kRunning)
+      continue;
+    const auto divided =
+        times->Divide(timeline.threads()[part.thread].track, reader.tracks(),
+                      part.begin_ns, timeline.EndOf(part));
+    if (!divided)
+      return std::nullopt;
+    sum.Add(*divided);
+  }
+  return sum;
+}
+
 // A task, and what its row needs.
 struct TaskCells {
   uint64_t number() const { return task.number; }
@@ -169,10 +193,15 @@ struct TaskCells {
     return times.of(kState).total_ns;
   }
   auto waits() const { return JsonObject{TimesAsJson(times.waits)}; }
+  template <uint64_t TimeDivision::* kPart>
+  std::optional<uint64_t> divided() const {
+    return division ? std::optional((*division).*kPart) : std::nullopt;
+  }
 
   const TaskTimeline& timeline;
   const TimelineReader& reader;
   const TaskTimeline::Task& task;
+  const std::optional<TimeDivision> division;
   const TaskTimeline::Part& first = timeline.parts()[task.first_part];
   const TaskTimeline::Part& last = timeline.parts()[task.last_part];
   const TaskTimes times = TimesOf(timeline, task);
@@ -209,7 +238,15 @@ constexpr std::tuple kTaskColumns{
     TableColumn{"waits",
                 "what it waited for: how often, and the sum and the longest of "
                 "these times",
-                &TaskCells::waits}};
+                &TaskCells::waits},
+    TableColumn{"thread_ran",
+                "how long its threads ran, had no processor and waited in its "
+                "runs; null if their states are not known",
+                &TaskCells::divided<&TimeDivision::ran_ns>, Unit::kNs},
+    TableColumn{"thread_ready", "",
+                &TaskCells::divided<&TimeDivision::ready_ns>, Unit::kNs},
+    TableColumn{"thread_waited", "",
+                &TaskCells::divided<&TimeDivision::waited_ns>, Unit::kNs}};
 
 // The tasks of a place.
 struct SummaryCells {
@@ -334,6 +371,7 @@ std::vector<ColumnInfo> TaskColumns() {
 
 void WriteTasks(const TaskTimeline& timeline,
                 const TimelineReader& reader,
+                ThreadTimes* times,
                 const std::function<void(const TrackInfo&)>& begin_row,
                 RowWriter* rows) {
   std::vector<TrackInfo> processes;
@@ -354,7 +392,8 @@ void WriteTasks(const TaskTimeline& timeline,
   for (const uint32_t i : order) {
     const TaskTimeline::Task& task = timeline.tasks()[i];
     begin_row(processes[task.process]);
-    const TaskCells cells{timeline, reader, task};
+    const TaskCells cells{timeline, reader, task,
+                          DivisionOf(timeline, reader, task, times)};
     WriteCells(kTaskNameColumns, cells, rows);
     WriteCells(kSourceColumns, PlaceKeyOf(timeline, task.place), rows);
     WriteRow(kTaskColumns, cells, rows);

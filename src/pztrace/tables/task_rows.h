@@ -19,10 +19,12 @@
 namespace pztrace {
 
 // A row for each task. Before the cells of TaskColumns(), |begin_row| writes
-// those that say which process it is of.
+// those that say which process it is of. |times| has the states of threads, if
+// the trace has any.
 std::vector<ColumnInfo> TaskColumns();
 void WriteTasks(const TaskTimeline& timeline,
                 const TimelineReader& reader,
+                ThreadTimes* times,
                 const std::function<void(const TrackInfo& process)>& begin_row,
                 table::RowWriter* rows);
 

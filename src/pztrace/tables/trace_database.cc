@@ -25,6 +25,7 @@
 #include "src/pztrace/program_name.h"
 #include "src/pztrace/tables/arg_rows.h"
 #include "src/pztrace/tables/task_rows.h"
+#include "src/pztrace/tables/thread_rows.h"
 #include "src/pztrace/tables/trace_tables.h"
 #include "src/pztrace/tasks/task_timeline.h"
 
@@ -45,6 +46,10 @@ CREATE VIEW thread_counter_track AS SELECT id, name, parent_id, unit, utid
   FROM track WHERE utid IS NOT NULL AND is_counter;
 CREATE VIEW process_counter_track AS SELECT id, name, parent_id, unit, upid
   FROM track WHERE utid IS NULL AND upid IS NOT NULL AND is_counter;
+CREATE VIEW sched AS SELECT * FROM sched_slice;
+CREATE VIEW perf_sample AS
+  SELECT id, ts, utid, cpu, cpu_mode, callsite_id, unwind_error
+  FROM stack_sample;
 CREATE VIEW instant AS SELECT id, ts, time, track_id, category, name, arg_set_id
   FROM slice WHERE depth IS NULL;
 )";
@@ -71,6 +76,28 @@ class Threads {
       thread.utid = NewUtid(place, thread.is_main);
     }
     thread.upid = UpidOf(place);
+    return thread.utid;
+  }
+  // Returns the number of a thread that the kernel told about. |pid| may be 0
+  // if only a track says the process.
+  uint32_t UtidOf(int64_t pid, int64_t tid, std::string_view name) {
+    const auto [place, is_new] = kernel_threads_.try_emplace({pid, tid});
+    Thread& thread = place->second;
+    if (!is_new)
+      return thread.utid;
+    const uint32_t upid = UpidOf(0, pid);
+    if (pid == tid && pid != 0)
+      thread.utid = Find(0, pid).main_utid;
+    for (const auto& [number, other] : threads_) {
+      if (thread.utid == 0 && other.tid == tid &&
+          (pid == 0 || other.upid == upid)) {
+        thread.utid = other.utid;
+      }
+    }
+    if (thread.utid == 0) {
+      thread = {++num_threads_, upid, tid, std::string(name), false};
+      more_threads_.push_back(thread);
+    }
     return thread.utid;
   }
   // |number| is that of the TrackInfo, 0 for a process that is only known by
@@ -107,6 +134,8 @@ class Threads {
     for (const auto& [pid, process] : undescribed_processes_)
       WriteProcess(process, processes, threads);
     for (const auto& [number, thread] : threads_)
+      WriteThread(thread, threads);
+    for (const Thread& thread : more_threads_)
       WriteThread(thread, threads);
   }
 
@@ -176,6 +205,9 @@ class Threads {
   std::map<uint32_t, Process> processes_;             // By number.
   std::map<int64_t, Process> undescribed_processes_;  // By pid.
   std::map<uint32_t, Thread> threads_;                // By number.
+  // Threads that the kernel told about, and those of them without a track.
+  std::map<std::pair<int64_t, int64_t>, Thread> kernel_threads_;
+  std::vector<Thread> more_threads_;
 };
 
 // An event of a flow.
@@ -194,13 +226,22 @@ class TraceDatabase {
 
   bool Write(const std::string& file_name, TraceInput* input) {
     const bool is_whole =
-        ReadTimeline(file_name, input, &reader_, /*reads_ahead=*/true);
+        ReadTimeline(file_name, input, &reader_, /*reads_ahead=*/true, &times_);
     WriteFlows();
     // All queries have the same ids of processes, so these are found whether
     // one needs them or not.
     WriteTracks();
     WriteTasks();
     WriteLosses();
+    ThreadRows(
+        times_,
+        [this](int64_t pid, int64_t tid, std::string_view name) {
+          return threads_.UtidOf(pid, tid, name);
+        },
+        [this](uint64_t time_ns) { return reader_.RealtimeOf(time_ns); })
+        .Write([this](const char* table, size_t num_columns) {
+          return database_->Insert(table, num_columns);
+        });
     threads_.Write(Insert("process", kProcessTable).get(),
                    Insert("thread", kThreadTable).get());
     database_->FinishRows();
@@ -258,8 +299,14 @@ class TraceDatabase {
     const int64_t id = SliceId(slice.number);
     const int64_t track_id = TrackIdOf(slice.track);
     if (reads_slices_) {
+      std::optional<TimeDivision> divided;
+      if (reads_division_ && !is_open) {
+        divided = times_.Divide(slice.track, reader_.tracks(), slice.begin_ns,
+                                slice.begin_ns + slice.duration_ns);
+      }
       WriteRow(kSliceTable,
                SliceRow{EventAt(id, slice.begin_ns, track_id),
+                        DivisionCells{divided},
                         is_open ? -1 : static_cast<int64_t>(slice.duration_ns),
                         NullIf(is_open, slice.self_ns),
                         TextOrNull(slice.text->category),
@@ -277,6 +324,7 @@ class TraceDatabase {
     if (reads_slices_) {
       WriteRow(kSliceTable,
                SliceRow{EventAt(id, instant.time_ns, track_id),
+                        {},
                         0,
                         {},
                         TextOrNull(instant.text->category),
@@ -365,7 +413,7 @@ class TraceDatabase {
     const auto rows = database_->Insert("task", TaskColumns().size() + 1);
     tasks_.Finish(reader_.end_ns());
     pztrace::WriteTasks(
-        tasks_, reader_,
+        tasks_, reader_, &times_,
         [&](const TrackInfo& process) {
           const uint32_t upid = threads_.UpidOf(process.process, process.pid);
           WriteCells(kTaskProcessColumns, TaskProcessCells{NumberOrNull(upid)},
@@ -431,6 +479,9 @@ class TraceDatabase {
 
   Database* const database_;
   const bool reads_slices_ = database_->Reads("slice");
+  const bool reads_division_ = database_->Reads("slice", "ran") ||
+                               database_->Reads("slice", "ready") ||
+                               database_->Reads("slice", "waited");
   const bool reads_counters_ = database_->Reads("counter");
   const bool reads_args_ = database_->Reads("args");
   const bool reads_flows_ = database_->Reads("flow");
@@ -447,6 +498,7 @@ class TraceDatabase {
   int64_t last_track_id_ = 0;
   std::vector<FlowEvent> flows_;
   TaskTimeline tasks_;
+  ThreadTimes times_;
   Threads threads_;
   TimelineReader reader_{MakeCallbacks()};
   ExportedTracks exported_{reader_.tracks()};

@@ -10,6 +10,7 @@
 #include <tuple>
 #include <vector>
 
+#include "src/pztrace/tables/division_cells.h"
 #include "src/pztrace/tables/table_columns.h"
 
 // The tables of a trace for SQL, which have the names of Perfetto's trace
@@ -91,7 +92,7 @@ inline constexpr std::tuple kTimedColumns{
 inline constexpr std::tuple kTrackIdColumn{
     TableColumn{"track_id", "", &EventRow::track_id}};
 
-struct SliceRow : EventRow {
+struct SliceRow : EventRow, DivisionCells {
   int64_t dur;
   std::optional<uint64_t> self;
   TextCell category;
@@ -117,7 +118,8 @@ inline constexpr std::tuple kSliceTable = std::tuple_cat(
                     "the number of slices around it, null of an instant",
                     &SliceRow::depth},
         TableColumn{"parent_id", "the slice around it", &SliceRow::parent_id},
-        TableColumn{"arg_set_id", "", &SliceRow::arg_set_id}});
+        TableColumn{"arg_set_id", "", &SliceRow::arg_set_id}},
+    kDivisionColumns);
 
 struct CounterRow : EventRow {
   double value;
@@ -164,8 +166,8 @@ struct TaskProcessCells {
 inline constexpr std::tuple kTaskProcessColumns{
     TableColumn{"upid", "", &TaskProcessCells::upid}};
 
-// Returns all tables. That of arguments is in "arg_rows.h", and that of tasks
-// in "task_rows.h".
+// Returns all tables. That of arguments is in "arg_rows.h", that of tasks in
+// "task_rows.h", and those of threads in "thread_rows.h".
 std::vector<TableInfo> SqlTables();
 
 }  // namespace pztrace

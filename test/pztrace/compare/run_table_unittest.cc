@@ -149,7 +149,8 @@ struct Comparison {
       row.before[i] = changes[i] ? changes[i]->before : 0;
       row.after[i] = changes[i] ? changes[i]->after : 0;
     }
-    row.has_percentiles = changes.back().has_value();
+    row.has_percentiles =
+        changes[static_cast<size_t>(pztrace::RunColumn::kP99)].has_value();
     return row;
   }
 

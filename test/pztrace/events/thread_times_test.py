@@ -3,14 +3,17 @@
 """Commands say how threads spent the time of slices, if the trace has their states, and
 nothing of it otherwise. Runs in the build directory."""
 
+import json
 import subprocess
 import sys
 
 from cases import run_cases
 from thread_states import (
-    DEAD, READY, RUNNING, SLEEPING, divided_trace, state, timed_slice, tree)
+    DEAD, READY, RUNNING, SLEEPING, divided_trace, interned_stacks, sample, state, task_trace,
+    timed_slice, tree)
 from timeline_command import PZTRACE, TimelineCommandTest
-from track_events import MS, described
+from track_events import MS, described, packet
+from wire import delimited, integer
 
 
 class TopTimesTest(TimelineCommandTest):
@@ -70,6 +73,89 @@ class TopTimesTest(TimelineCommandTest):
     trace += state(10 * MS, RUNNING) + state(20 * MS, SLEEPING) + state(30 * MS, DEAD)
     output, _ = self.run_command(trace)
     self.assertEqual(output.splitlines()[1].split()[11:], ['-', '-', '-', 'a'])
+
+
+class TablesTest(TimelineCommandTest):
+  command = 'export'
+
+  def rows(self, trace, *args):
+    output, _ = self.run_command(trace, *args, '--format', 'ndjson')
+    return [json.loads(line) for line in output.splitlines()]
+
+  def query(self, query, trace):
+    self.path.write_bytes(trace)
+    run = subprocess.run([PZTRACE, 'sql', '--format', 'csv', self.path, query],
+                         stdout=subprocess.PIPE, text=True, check=True)
+    return run.stdout.splitlines()[1:]
+
+  def test_slices(self):
+    trace = timed_slice(5 * MS, 9 * MS, 'part') + divided_trace(['a', 'b'])
+    rows = {row['name']: row for row in self.rows(trace, '--slices')}
+    self.assertEqual([rows['b'][name] for name in ('ran', 'ready', 'waited')],
+                     [5 * MS, 2 * MS, 3 * MS])
+    self.assertEqual([rows['part'][name] for name in ('ran', 'ready', 'waited')], [None] * 3)
+    self.assertEqual(
+        self.query('SELECT name, ran, ready, waited FROM slice ORDER BY name', trace),
+        ['a,5000000,2000000,3000000', 'b,5000000,2000000,3000000', 'part,,,'])
+
+  def test_tasks(self):
+    states = b''.join(state(time * MS, kind, cpu=1) for time, kind in
+                      ((0, RUNNING), (12, READY), (15, RUNNING), (18, SLEEPING), (19, RUNNING)))
+    trace = task_trace(((10, 20),)) + states + state(30 * MS, SLEEPING)
+    row, = self.rows(trace, '--tasks')
+    self.assertEqual([row[name] for name in ('run', 'thread_ran', 'thread_ready',
+                                             'thread_waited')],
+                     [10 * MS, 6 * MS, 3 * MS, 1 * MS])
+    row, = self.rows(task_trace(((10, 20),)), '--tasks')
+    self.assertEqual(row['thread_ran'], None)
+
+  def test_states(self):
+    trace = (state(5 * MS, RUNNING, tid=43, cpu=3) + divided_trace(['a']) +
+             state(9 * MS, READY, tid=43, cpu=3) + state(12 * MS, RUNNING, tid=43, cpu=3) +
+             state(13 * MS, SLEEPING, tid=43, cpu=3))
+    self.assertEqual(
+        self.query('SELECT ts / 1000000, thread_state.dur / 1000000, cpu, tid, thread.name, '
+                   'state FROM thread_state JOIN thread USING (utid) WHERE tid = 43 ORDER BY ts',
+                   trace),
+        ['5,4,3,43,other,Running', '9,3,,43,other,R+', '12,1,3,43,other,Running',
+         '13,0,,43,other,S'])
+    self.assertEqual(
+        self.query('SELECT ts / 1000000, dur, cpu, end_state, process.name FROM sched '
+                   'JOIN thread USING (utid) JOIN process USING (upid) WHERE tid = 42 '
+                   'ORDER BY ts', trace),
+        ['10,4000000,0,R+,app', '16,1000000,0,S,app', '20,1000000,0,X,app'])
+    # Both names are one table's.
+    self.assertEqual(self.query('SELECT count(*) FROM sched_slice', trace), ['5'])
+
+  def test_samples(self):
+    trace = (divided_trace(['a']) + interned_stacks(['main', 'work', 'sort'], ['main', 'read']) +
+             sample(11 * MS, 1) + sample(12 * MS, 1) + sample(13 * MS, 2))
+    self.assertEqual(
+        self.query('SELECT f.name, count(*), sum(weight), max(c.depth) FROM stack_sample s '
+                   'JOIN stack_profile_callsite c ON c.id = s.callsite_id '
+                   'JOIN stack_profile_frame f ON f.id = c.frame_id '
+                   'JOIN thread USING (utid) WHERE tid = 42 GROUP BY f.name', trace),
+        ['read,1,1000000,1', 'sort,2,2000000,2'])
+    self.assertEqual(
+        self.query('SELECT f.name, m.name, rel_pc, p.depth FROM stack_profile_callsite c '
+                   'JOIN stack_profile_callsite p ON p.id = c.parent_id '
+                   'JOIN stack_profile_frame f ON f.id = c.frame_id '
+                   'JOIN stack_profile_mapping m ON m.id = f.mapping ORDER BY f.name', trace),
+        ['read,/usr/lib/libc.so.6,32,0', 'sort,/usr/lib/libc.so.6,48,1',
+         'work,/usr/lib/libc.so.6,64,0'])
+    self.assertEqual(self.query('SELECT count(*) FROM perf_sample', trace), ['3'])
+
+  def test_symbols_that_stand_alone(self):
+    def place(address, *names):
+      return delimited(3, integer(1, address) + b''.join(
+          delimited(2, delimited(1, text.encode())) for text in names))
+    trace = (divided_trace(['a']) + interned_stacks(['', '']) + sample(11 * MS, 1) +
+             packet(900, delimited(61, delimited(1, b'/usr/lib/libc.so.6') +
+                                   place(16, 'inlined', 'caller'))))
+    self.assertEqual(
+        self.query('SELECT c.depth, f.name FROM stack_profile_callsite c '
+                   'JOIN stack_profile_frame f ON f.id = c.frame_id ORDER BY c.depth', trace),
+        ['0,caller', '1,inlined', '2,caller', '3,inlined'])
 
 
 class DiffTimesTest(TimelineCommandTest):

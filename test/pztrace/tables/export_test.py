@@ -53,7 +53,7 @@ class ExportTest(TimelineCommandTest):
         'tid': 42, 'thread': 'main', 'track': '', 'ts': 1000,
         'time': 1000 + 5000000 - 3000, 'dur': 10 * MS, 'self': 6 * MS, 'depth': 0, 'row': 0,
         'category': 'app', 'name': 'outer', 'args': {'n': -5, 'result': True},
-        'flows': [], 'ended_flows': []})
+        'flows': [], 'ended_flows': [], 'ran': None, 'ready': None, 'waited': None})
     self.assertEqual((inner['name'], inner['depth'], inner['ts']),
                      ('inner', 1, 1000 + 2 * MS))
 

@@ -163,11 +163,15 @@ class QueriesTest(SqlTest):
     for table, in database.execute('SELECT name FROM sqlite_master WHERE type != "index"'):
       found[table] = {row[1] for row in database.execute('PRAGMA table_info(%s)' % table)}
     self.assertEqual(set(said), set(found))
-    for table in 'slice', 'counter', 'track', 'thread', 'process', 'args', 'flow', 'loss':
+    for table in ('slice', 'counter', 'track', 'thread', 'process', 'args', 'flow', 'loss', 'sched_slice',
+                  'thread_state', 'stack_sample', 'perf_sample', 'stack_profile_callsite',
+                  'stack_profile_frame', 'stack_profile_mapping'):
       self.assertEqual(said[table], found[table], table)
     for table, columns in found.items():
       if table == 'instant':
         self.assertLess(columns, found['slice'])
+      elif table == 'sched':
+        self.assertEqual(columns, found['sched_slice'])
       elif table.endswith('_track'):
         self.assertLess(columns, found['track'])
     header, _ = self.export('--tasks')
