@@ -164,7 +164,7 @@ class QueriesTest(SqlTest):
       found[table] = {row[1] for row in database.execute('PRAGMA table_info(%s)' % table)}
     self.assertEqual(set(said), set(found))
     for table in ('slice', 'counter', 'track', 'thread', 'process', 'args', 'flow', 'loss', 'sched_slice',
-                  'thread_state', 'stack_sample', 'perf_sample', 'stack_profile_callsite',
+                  'thread_state', 'stack_sample', 'stack_profile_callsite',
                   'stack_profile_frame', 'stack_profile_mapping'):
       self.assertEqual(said[table], found[table], table)
     for table, columns in found.items():
