@@ -19,6 +19,7 @@ int CutMain(int argc, char** argv);
 int MergeMain(int argc, char** argv);
 int TopMain(int argc, char** argv);
 int DiffMain(int argc, char** argv);
+int WhyMain(int argc, char** argv);
 int TasksMain(int argc, char** argv);
 int SvgMain(int argc, char** argv);
 int HtmlMain(int argc, char** argv);

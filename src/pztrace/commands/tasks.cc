@@ -23,6 +23,7 @@
 #include "src/pztrace/tasks/task_summary.h"
 #include "src/pztrace/tasks/task_timeline.h"
 #include "src/pztrace/trace_file/shown_name.h"
+#include "src/pztrace/why/request_texts.h"
 #include "src/table/table_format.h"
 
 namespace pztrace {
@@ -68,10 +69,6 @@ prints texts. p50 and p99 of the delay from a wake to the run are right to 6 %.
 std::string NameText(const PlaceKey& place) {
   const std::string text = PlaceText(place);
   return text.empty() ? "(not known)" : ShownName(text);
-}
-
-std::string ShownTask(const TaskTimeline& timeline, uint32_t task) {
-  return ShownName(TaskText(timeline, task));
 }
 
 // A line of a list, and what it is sorted by.
@@ -220,94 +217,6 @@ void PrintSummary(const TaskSummary& summary, size_t limit) {
   }
 }
 
-// Returns what a task did in a part of the path, and why.
-std::string PathPartText(const TaskTimeline& timeline,
-                         const Tracks& tracks,
-                         const PathPart& part) {
-  const std::string task = ShownTask(timeline, part.task);
-  const std::string thread =
-      part.thread >= timeline.threads().size()
-          ? ""
-          : ShownName(
-                FullLabelOf(timeline.threads()[part.thread].track, tracks));
-  switch (part.kind) {
-    case PathPart::Kind::kRan:
-      return task + " ran on " + thread;
-    case PathPart::Kind::kUnknown:
-      return task + ": not known";
-    case PathPart::Kind::kWaited: {
-      std::string text = task + " waited for ";
-      text += part.place == kNoIndex
-                  ? "something that is not known"
-                  : ShownName(PlaceText(timeline, part.place));
-      if (part.waker != kNoIndex) {
-        const uint32_t request =
-            timeline.LastRequestOf(timeline.tasks()[part.waker]);
-        text += "; " + ShownTask(timeline, part.waker);
-        if (request != kNoIndex)
-          text += ", request " + ShownName(timeline.texts()[request]) + ",";
-        text += " woke it on " + thread;
-      } else if (!thread.empty()) {
-        text += "; " + thread + " woke it";
-      }
-      return text;
-    }
-    case PathPart::Kind::kReady:
-      break;
-  }
-  std::string text = task + " could run";
-  if (thread.empty())
-    return text;
-  text += ", but " + thread + " ran ";
-  uint64_t idle_ns = part.end_ns - part.begin_ns;
-  constexpr size_t kMaxOthers = 3;
-  for (size_t i = 0; i < part.others.size(); ++i) {
-    idle_ns -= part.others[i].ns;
-    if (i < kMaxOthers) {
-      text += (i == 0 ? "" : ", ") + ShownTask(timeline, part.others[i].task) +
-              " for " + DurationText(part.others[i].ns);
-    }
-  }
-  if (part.others.size() > kMaxOthers)
-    text += " and " + CountOf(part.others.size() - kMaxOthers, "other");
-  if (part.others.empty())
-    text += "no task";
-  else if (idle_ns != 0)
-    text += ", and no task for " + DurationText(idle_ns);
-  return text;
-}
-
-void PrintPath(const TaskTimeline& timeline,
-               const Tracks& tracks,
-               uint64_t first_ns,
-               uint32_t request,
-               size_t limit) {
-  const TaskTimeline::Request& of = timeline.requests()[request];
-  printf("request %s: ", ShownName(timeline.texts()[request]).c_str());
-  if (of.last_task == kNoIndex)
-    printf("no task has run");
-  else
-    printf("%s", DurationText(of.end_ns - of.begin_ns).c_str());
-  printf(" from %s on, %s\n", DurationText(of.begin_ns - first_ns).c_str(),
-         CountOf(of.num_tasks, "task").c_str());
-  for (const PathPart& part : PathOf(timeline, request)) {
-    printf("%10s %10s  %s\n", DurationText(part.begin_ns - first_ns).c_str(),
-           DurationText(part.end_ns - part.begin_ns).c_str(),
-           PathPartText(timeline, tracks, part).c_str());
-  }
-  for (const uint32_t task : UnresumedOf(timeline, request, limit)) {
-    const TaskTimeline::Part& part =
-        timeline.parts()[timeline.tasks()[task].last_part];
-    const bool waits = part.state() == TaskTimeline::State::kWaiting;
-    printf("%10s %10s  %s %s%s until the end of the trace\n",
-           DurationText(part.begin_ns - first_ns).c_str(),
-           DurationText(timeline.end_ns() - part.begin_ns).c_str(),
-           ShownTask(timeline, task).c_str(),
-           waits ? "waits for " : "could run",
-           waits ? ShownName(PlaceText(timeline, part.other)).c_str() : "");
-  }
-}
-
 // Returns the requests that are asked for.
 std::vector<uint32_t> RequestsOf(const TaskTimeline& timeline,
                                  const TasksArguments& arguments) {
@@ -349,7 +258,9 @@ class TasksPrinter {
       timeline.Add(step);
     };
     TimelineReader reader(std::move(callbacks));
-    const bool is_whole = ReadTimeline(file, input, &reader);
+    ThreadTimes times;
+    const bool is_whole = ReadTimeline(file, input, &reader,
+                                       /*reads_ahead=*/false, &times);
     timeline.Finish(reader.end_ns());
     const uint64_t first_ns = std::min(reader.first_ns(), timeline.first_ns());
     if (!arguments_.has_paths()) {
@@ -362,7 +273,7 @@ class TasksPrinter {
         } else {
           if (num_requests_ != 0)
             putchar('\n');
-          PrintPath(timeline, reader.tracks(), first_ns, request,
+          PrintPath(timeline, reader.tracks(), &times, first_ns, request,
                     arguments_.limit);
         }
         ++num_requests_;

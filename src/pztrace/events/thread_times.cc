@@ -7,13 +7,14 @@ namespace pztrace {
 uint32_t ThreadTimes::ThreadOf(uint64_t track,
                                const protozero::TraceTracks& tracks) {
   if (!is_finished_ || states_.is_empty())
-    return ThreadStates::kNone;
+    return ThreadStateTable::kNone;
   // A track may be described after its first slices.
   if (version_ != tracks.version()) {
     threads_.clear();
     version_ = tracks.version();
   }
-  const auto [entry, is_new] = threads_.try_emplace(track, ThreadStates::kNone);
+  const auto [entry, is_new] =
+      threads_.try_emplace(track, ThreadStateTable::kNone);
   if (is_new) {
     if (const auto info = tracks.Find(track))
       entry->second = states_.Find(*info);

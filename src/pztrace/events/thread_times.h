@@ -10,11 +10,11 @@
 
 #include "protozero/tracing/trace_reader.h"
 #include "src/pztrace/events/stack_samples.h"
-#include "src/tracing/trace_reader/thread_states.h"
+#include "src/tracing/trace_reader/thread_state_table.h"
 
 namespace pztrace {
 
-using protozero::internal::ThreadStates;
+using protozero::internal::ThreadStateTable;
 using protozero::internal::TimeDivision;
 
 // The states of the threads of a trace, and their stacks, for those who know
@@ -35,10 +35,10 @@ class ThreadTimes {
   bool is_empty() const { return states_.is_empty() && samples_.is_empty(); }
   bool has_states() const { return !states_.is_empty(); }
   bool is_finished() const { return is_finished_; }
-  const ThreadStates& states() const { return states_; }
+  const ThreadStateTable& states() const { return states_; }
   const StackSamples& samples() const { return samples_; }
 
-  // Returns the thread of a track; ThreadStates::kNone if it has no states.
+  // Returns the thread of a track; ThreadStateTable::kNone if it has no states.
   // REQUIRES: is_finished(), and |tracks| are those of the trace.
   uint32_t ThreadOf(uint64_t track, const protozero::TraceTracks& tracks);
   // Returns how the thread of a track spent its time. Null if that is unknown.
@@ -50,7 +50,7 @@ class ThreadTimes {
   }
 
  private:
-  ThreadStates states_;
+  ThreadStateTable states_;
   StackSamples samples_;
   bool is_finished_ = false;
   uint64_t version_ = 0;

@@ -13,7 +13,7 @@ namespace pztrace {
 namespace {
 
 using table::RowWriter;
-using PartState = ThreadStates::State;
+using PartState = ThreadStateTable::State;
 
 // Returns the text of Perfetto's thread_state; empty for an unknown state.
 std::string_view KernelStateText(PartState state) {
@@ -94,7 +94,7 @@ void ThreadRows::Write(const Insert& insert) const {
 }
 
 void ThreadRows::WriteParts(RowWriter* runs, RowWriter* states) const {
-  const ThreadStates& all = times_.states();
+  const ThreadStateTable& all = times_.states();
   int64_t num_runs = 0;
   int64_t num_states = 0;
   for (uint32_t thread = 0; thread < all.num_threads(); ++thread) {
@@ -104,7 +104,7 @@ void ThreadRows::WriteParts(RowWriter* runs, RowWriter* states) const {
     const uint32_t utid =
         utid_of_(all.pid(thread), all.tid(thread), all.name(thread));
     for (size_t i = 0; i < num_parts; ++i) {
-      const ThreadStates::Part part = all.PartOf(thread, i);
+      const ThreadStateTable::Part part = all.PartOf(thread, i);
       const bool is_last = i + 1 == num_parts;
       if (part.state == PartState::kUnknown)
         continue;
@@ -117,7 +117,7 @@ void ThreadRows::WriteParts(RowWriter* runs, RowWriter* states) const {
                         utid,
                         KernelStateText(part.state)};
       if (is_running)
-        row.cpu = KnownNumber(part.cpu, ThreadStates::kNoCpu);
+        row.cpu = KnownNumber(part.cpu, ThreadStateTable::kNoCpu);
       WriteRow(kThreadStateTable, row, states);
       if (!is_running)
         continue;

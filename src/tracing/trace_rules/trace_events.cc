@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "src/tracing/trace_reader/thread_states.h"
+#include "src/tracing/trace_reader/thread_state_table.h"
 #include "src/tracing/trace_rules/event_list.h"
 #include "src/tracing/trace_rules/rule_text.h"
 #include "src/tracing/trace_rules/timeline_text.h"
@@ -22,7 +22,7 @@ using internal::EventList;
 using internal::ListedEvent;
 using internal::ListedTask;
 using internal::RuleName;
-using internal::ThreadStates;
+using internal::ThreadStateTable;
 using internal::TimeDivision;
 using internal::TimelineText;
 using RuleKind = TraceRule::Kind;
@@ -260,7 +260,7 @@ class TraceEvents::Impl {
       ++num_slices;
       const auto info = reader_.tracks().Find(list_.TrackOf(event));
       const auto times =
-          states_.Divide(info ? states_.Find(*info) : ThreadStates::kNone,
+          states_.Divide(info ? states_.Find(*info) : ThreadStateTable::kNone,
                          event.begin_ns, event.end_ns());
       if (!times)
         continue;
@@ -340,7 +340,7 @@ class TraceEvents::Impl {
 
   TraceReader reader_;
   EventList list_;
-  ThreadStates states_;
+  ThreadStateTable states_;
   bool is_sorted_ = false;
 };
 

@@ -27,6 +27,7 @@ import zlib
 from cases import run_cases
 from recording import BUILD_DIR, PZTRACE, PztraceTest
 from row_cases import encode, read_cases
+from thread_states import MS, divided_trace, interned_stacks, sample
 from timeline_command import has_sqlite
 from wire import tag, varint
 
@@ -237,6 +238,8 @@ class DamagedRecordingsTest(PztraceTest):
       self.run_program(BUILD_DIR / program, *options)
       fields = parse(self.trace.read_bytes())
       traces.append(serialize(fields[:300] + fields[300:][-50:]))
+    traces.append(divided_trace(['a', 'b']) + interned_stacks(['main', 'sort']) +
+                  sample(11 * MS, 1))
     # One run of protoc is enough for all.
     packets = encode(MARK.join(case.text for case in read_cases()))
     (mark,) = encode(MARK)
@@ -264,6 +267,7 @@ class DamagedRecordingsTest(PztraceTest):
         (text, PZTRACE, 'diff', '--format', text, trace, trace, '--', other, other),
         (None, PZTRACE, 'diff', trace, other),
         (None, PZTRACE, 'diff', '--html', trace, other),
+        (None, PZTRACE, 'why', trace),
         (None, PZTRACE, 'tasks', trace),
         (None, PZTRACE, 'tasks', '--slowest', '3', trace),
         (text, PZTRACE, 'tasks', '--format', text, trace),
@@ -285,6 +289,7 @@ class DamagedRecordingsTest(PztraceTest):
           (None, *export, '-o', self.output, '--format', 'sqlite'),
           ('ndjson', PZTRACE, 'sql', '--format', 'ndjson', trace, ARGS_QUERY),
           (None, PZTRACE, 'sql', trace, 'select * from thread_track'),
+          (None, PZTRACE, 'sql', trace, 'select * from thread_state, stack_sample'),
       ]
     return commands
 

@@ -1,7 +1,7 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#ifndef SRC_TRACING_TRACE_READER_THREAD_STATES_H_
-#define SRC_TRACING_TRACE_READER_THREAD_STATES_H_
+#ifndef SRC_TRACING_TRACE_READER_THREAD_STATE_TABLE_H_
+#define SRC_TRACING_TRACE_READER_THREAD_STATE_TABLE_H_
 
 #include <stddef.h>
 #include <stdint.h>
@@ -45,7 +45,7 @@ struct TimeDivision {
 // and while another thread got the processor that the thread did not leave.
 //
 // An event takes 12 bytes, and 16 more while Finish() compares processors.
-class ThreadStates {
+class ThreadStateTable {
  public:
   enum class State : uint8_t {
     kUnknown,
@@ -187,4 +187,4 @@ PROTOZERO_ABI_END
 
 #include "protozero/internal/undef_macros.h"
 
-#endif  // SRC_TRACING_TRACE_READER_THREAD_STATES_H_
+#endif  // SRC_TRACING_TRACE_READER_THREAD_STATE_TABLE_H_

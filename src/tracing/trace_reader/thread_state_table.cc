@@ -1,6 +1,6 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#include "src/tracing/trace_reader/thread_states.h"
+#include "src/tracing/trace_reader/thread_state_table.h"
 
 #include <algorithm>
 #include <numeric>
@@ -22,7 +22,7 @@ using trace::TracePacket;
 
 namespace {
 
-using State = ThreadStates::State;
+using State = ThreadStateTable::State;
 
 // The states by the numbers of GenericKernelTaskStateEvent.TaskStateEnum.
 constexpr State kStates[] = {State::kUnknown, State::kCreated,  State::kWoken,
@@ -42,14 +42,14 @@ bool CanFollow(State state, State next) {
     return next == State::kWoken || next == State::kRunning;
   if (state == State::kRunning)
     return next != State::kRunning;
-  if (ThreadStates::IsWaiting(state))
+  if (ThreadStateTable::IsWaiting(state))
     return next == State::kWoken || next == State::kRunning;
   return next == State::kRunning;
 }
 
 }  // namespace
 
-ThreadStates::Thread& ThreadStates::ThreadOf(int64_t tid) {
+ThreadStateTable::Thread& ThreadStateTable::ThreadOf(int64_t tid) {
   const uint32_t next = num_threads();
   const uint32_t index =
       thread_indexes_.Insert(static_cast<uint64_t>(tid), next);
@@ -60,7 +60,7 @@ ThreadStates::Thread& ThreadStates::ThreadOf(int64_t tid) {
   return threads_[index];
 }
 
-void ThreadStates::Add(const KernelPacket& packet) {
+void ThreadStateTable::Add(const KernelPacket& packet) {
   Sequence& sequence = sequences_[packet.sequence()];
   if (packet.num_gaps() != sequence.num_gaps) {
     sequence.num_gaps = packet.num_gaps();
@@ -85,9 +85,9 @@ void ThreadStates::Add(const KernelPacket& packet) {
   }
 }
 
-void ThreadStates::AddState(ConstBytes bytes,
-                            uint64_t time_ns,
-                            uint32_t sequence) {
+void ThreadStateTable::AddState(ConstBytes bytes,
+                                uint64_t time_ns,
+                                uint32_t sequence) {
   const GenericKernelTaskStateEvent::Decoder event(bytes);
   Thread& thread = ThreadOf(event.tid());
   if (event.comm().size != 0)
@@ -114,7 +114,7 @@ void ThreadStates::AddState(ConstBytes bytes,
   ++num_events_;
 }
 
-void ThreadStates::AddTree(ConstBytes bytes) {
+void ThreadStateTable::AddTree(ConstBytes bytes) {
   const GenericKernelProcessTree::Decoder tree(bytes);
   for (const auto entry : tree.threads()) {
     const GenericKernelProcessTree::Thread::Decoder of_tree(entry);
@@ -125,7 +125,7 @@ void ThreadStates::AddTree(ConstBytes bytes) {
   }
 }
 
-void ThreadStates::Finish() {
+void ThreadStateTable::Finish() {
   for (Thread& thread : threads_) {
     if (!thread.is_sorted)
       Sort(&thread);
@@ -138,7 +138,7 @@ void ThreadStates::Finish() {
 }
 
 // Sorts the events by time. Those of one time stay in the order of the file.
-void ThreadStates::Sort(Thread* thread) {
+void ThreadStateTable::Sort(Thread* thread) {
   std::vector<uint32_t> order(thread->times.size());
   std::iota(order.begin(), order.end(), 0u);
   std::sort(order.begin(), order.end(), [thread](uint32_t a, uint32_t b) {
@@ -159,7 +159,7 @@ void ThreadStates::Sort(Thread* thread) {
 
 // Tells preemptions from wakes, and makes parts unknown after which events are
 // missing.
-void ThreadStates::Settle(Thread* thread) const {
+void ThreadStateTable::Settle(Thread* thread) const {
   std::vector<uint32_t>& events = thread->events;
   State before = State::kUnknown;
   for (size_t i = 0; i < events.size(); ++i) {
@@ -186,7 +186,7 @@ void ThreadStates::Settle(Thread* thread) const {
 
 // Marks the parts in which another thread got the processor of one that runs:
 // the end of the run is lost.
-void ThreadStates::CompareProcessors() {
+void ThreadStateTable::CompareProcessors() {
   struct Running {
     uint64_t begin_ns;
     uint32_t cpu;
@@ -227,7 +227,7 @@ void ThreadStates::CompareProcessors() {
   }
 }
 
-void ThreadStates::AddUp(Thread* thread) const {
+void ThreadStateTable::AddUp(Thread* thread) const {
   thread->sums.clear();
   Sums sums;
   for (size_t i = 0; i < thread->times.size(); ++i) {
@@ -238,7 +238,7 @@ void ThreadStates::AddUp(Thread* thread) const {
   }
 }
 
-void ThreadStates::AddTo(Sums* sums, State state, uint64_t ns) {
+void ThreadStateTable::AddTo(Sums* sums, State state, uint64_t ns) {
   if (state == State::kRunning)
     sums->known.ran_ns += ns;
   else if (IsReady(state))
@@ -249,14 +249,14 @@ void ThreadStates::AddTo(Sums* sums, State state, uint64_t ns) {
     sums->unknown_ns += ns;
 }
 
-uint64_t ThreadStates::EndOf(const Thread& thread, size_t part) const {
+uint64_t ThreadStateTable::EndOf(const Thread& thread, size_t part) const {
   if (part + 1 < thread.times.size())
     return thread.times[part + 1];
   const auto sequence = sequences_.find(thread.sequence);
   return std::max(thread.times[part], sequence->second.end_ns);
 }
 
-uint32_t ThreadStates::Find(const TrackInfo& track) const {
+uint32_t ThreadStateTable::Find(const TrackInfo& track) const {
   if (!track.is_thread || track.tid == 0)
     return kNone;
   const uint32_t found = thread_indexes_.Find(static_cast<uint64_t>(track.tid));
@@ -267,13 +267,14 @@ uint32_t ThreadStates::Find(const TrackInfo& track) const {
   return pid == 0 || track.pid == 0 || pid == track.pid ? found : kNone;
 }
 
-ThreadStates::Part ThreadStates::PartOf(uint32_t thread, size_t part) const {
+ThreadStateTable::Part ThreadStateTable::PartOf(uint32_t thread,
+                                                size_t part) const {
   const Thread& of = threads_[thread];
   const uint32_t event = of.events[part];
   return {of.times[part], EndOf(of, part), StateOf(event), event >> kCpuShift};
 }
 
-size_t ThreadStates::PartAt(uint32_t thread, uint64_t time_ns) const {
+size_t ThreadStateTable::PartAt(uint32_t thread, uint64_t time_ns) const {
   const std::vector<uint64_t>& times = threads_[thread].times;
   const auto after = std::upper_bound(times.begin(), times.end(), time_ns);
   return after == times.begin()
@@ -281,8 +282,8 @@ size_t ThreadStates::PartAt(uint32_t thread, uint64_t time_ns) const {
              : static_cast<size_t>(after - times.begin()) - 1;
 }
 
-ThreadStates::Sums ThreadStates::SumsUntil(const Thread& thread,
-                                           uint64_t time_ns) const {
+ThreadStateTable::Sums ThreadStateTable::SumsUntil(const Thread& thread,
+                                                   uint64_t time_ns) const {
   const auto next =
       std::upper_bound(thread.times.begin(), thread.times.end(), time_ns);
   const auto num_begun = static_cast<size_t>(next - thread.times.begin());
@@ -299,9 +300,9 @@ ThreadStates::Sums ThreadStates::SumsUntil(const Thread& thread,
   return sums;
 }
 
-std::optional<TimeDivision> ThreadStates::Divide(uint32_t thread,
-                                                 uint64_t begin_ns,
-                                                 uint64_t end_ns) const {
+std::optional<TimeDivision> ThreadStateTable::Divide(uint32_t thread,
+                                                     uint64_t begin_ns,
+                                                     uint64_t end_ns) const {
   if (thread == kNone)
     return std::nullopt;
   const Thread& of = threads_[thread];
@@ -321,9 +322,10 @@ std::optional<TimeDivision> ThreadStates::Divide(uint32_t thread,
                       until.known.waited_ns - before.known.waited_ns};
 }
 
-std::vector<ThreadStates::Run> ThreadStates::RunsOn(uint32_t cpu,
-                                                    uint64_t begin_ns,
-                                                    uint64_t end_ns) const {
+std::vector<ThreadStateTable::Run> ThreadStateTable::RunsOn(
+    uint32_t cpu,
+    uint64_t begin_ns,
+    uint64_t end_ns) const {
   std::vector<Run> runs;
   for (uint32_t i = 0; i < num_threads(); ++i) {
     const Thread& thread = threads_[i];

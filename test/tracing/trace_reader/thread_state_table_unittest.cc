@@ -1,6 +1,6 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#include "src/tracing/trace_reader/thread_states.h"
+#include "src/tracing/trace_reader/thread_state_table.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -23,11 +23,11 @@ namespace {
 using protozero::KernelPacket;
 using protozero::TraceReader;
 using protozero::TrackInfo;
-using protozero::internal::ThreadStates;
+using protozero::internal::ThreadStateTable;
 using protozero::internal::TimeDivision;
 using protozero::trace::GenericKernelTaskStateEvent;
 using protozero::trace::TracePacket;
-using State = ThreadStates::State;
+using State = ThreadStateTable::State;
 
 constexpr auto kUnknown = GenericKernelTaskStateEvent::TASK_STATE_UNKNOWN;
 constexpr auto kRunnable = GenericKernelTaskStateEvent::TASK_STATE_RUNNABLE;
@@ -48,7 +48,7 @@ TrackInfo ThreadTrack(int32_t pid, int64_t tid) {
   return info;
 }
 
-class ThreadStatesTest : public protozero::test::MadeTraceTest {
+class ThreadStateTableTest : public protozero::test::MadeTraceTest {
  protected:
   void AddState(uint64_t time_ns,
                 int64_t tid,
@@ -78,7 +78,7 @@ class ThreadStatesTest : public protozero::test::MadeTraceTest {
     });
   }
 
-  const ThreadStates& Read() {
+  const ThreadStateTable& Read() {
     TraceReader::Callbacks callbacks;
     callbacks.on_kernel_packet = [this](const KernelPacket& packet) {
       states_.Add(packet);
@@ -101,10 +101,10 @@ class ThreadStatesTest : public protozero::test::MadeTraceTest {
            std::to_string(times->waited_ns);
   }
 
-  ThreadStates states_;
+  ThreadStateTable states_;
 };
 
-TEST_F(ThreadStatesTest, DividesTimeByStates) {
+TEST_F(ThreadStateTableTest, DividesTimeByStates) {
   AddState(100, 7, kRunning);
   AddState(110, 7, kRunnable);  // Preempted.
   AddState(130, 7, kRunning);
@@ -113,7 +113,7 @@ TEST_F(ThreadStatesTest, DividesTimeByStates) {
   AddState(205, 7, kRunning);
   AddState(300, 7, kBlocked);
   AddState(400, 8, kRunning);
-  const ThreadStates& states = Read();
+  const ThreadStateTable& states = Read();
   EXPECT_EQ(Divided(7, 100, 300), "135+25+40");
   EXPECT_EQ(Divided(7, 105, 120), "5+10+0");
   EXPECT_EQ(Divided(7, 170, 170), "0+0+0");
@@ -129,7 +129,7 @@ TEST_F(ThreadStatesTest, DividesTimeByStates) {
   EXPECT_EQ(Divided(9, 100, 110), "unknown");
 }
 
-TEST_F(ThreadStatesTest, ContradictionsAreLosses) {
+TEST_F(ThreadStateTableTest, ContradictionsAreLosses) {
   AddState(100, 7, kRunning);
   AddState(110, 7, kRunning);
   AddState(120, 7, kSleeping);
@@ -156,7 +156,7 @@ TEST_F(ThreadStatesTest, ContradictionsAreLosses) {
   EXPECT_EQ(Divided(7, 200, 210), "10+0+0");
 }
 
-TEST_F(ThreadStatesTest, AProcessorRunsOneThread) {
+TEST_F(ThreadStateTableTest, AProcessorRunsOneThread) {
   AddState(100, 7, kRunning, 3);
   AddState(150, 8, kRunning, 3);
   AddState(160, 8, kSleeping, 3);
@@ -174,7 +174,7 @@ TEST_F(ThreadStatesTest, AProcessorRunsOneThread) {
   EXPECT_EQ(Divided(7, 200, 320), "10+10+100");
 }
 
-TEST_F(ThreadStatesTest, ALossBetweenEventsMakesTheTimeUnknown) {
+TEST_F(ThreadStateTableTest, ALossBetweenEventsMakesTheTimeUnknown) {
   AddState(100, 7, kRunning);
   AddState(105, 9, kRunning, 1);
   AddState(110, 8, kRunning, 2, /*is_after_loss=*/true);
@@ -188,7 +188,7 @@ TEST_F(ThreadStatesTest, ALossBetweenEventsMakesTheTimeUnknown) {
   EXPECT_EQ(Divided(9, 105, 106), "unknown");
 }
 
-TEST_F(ThreadStatesTest, TheEndOfASequenceIsTheEndOfItsThreads) {
+TEST_F(ThreadStateTableTest, TheEndOfASequenceIsTheEndOfItsThreads) {
   AddState(100, 7, kRunning, 0, false, 1);
   AddState(150, 7, kSleeping, 0, false, 1);
   AddState(170, 8, kRunning, 1, false, 1);
@@ -198,25 +198,25 @@ TEST_F(ThreadStatesTest, TheEndOfASequenceIsTheEndOfItsThreads) {
   EXPECT_EQ(Divided(7, 160, 171), "unknown");
 }
 
-TEST_F(ThreadStatesTest, ThreadsOfOtherProcessesAreOthers) {
+TEST_F(ThreadStateTableTest, ThreadsOfOtherProcessesAreOthers) {
   AddThread(70, 7, "worker");
   AddState(100, 7, kRunning);
   AddState(150, 7, kSleeping);
   AddThread(80, 8, "idle");
-  const ThreadStates& states = Read();
+  const ThreadStateTable& states = Read();
   const uint32_t thread = states.Find(ThreadTrack(70, 7));
-  ASSERT_NE(thread, ThreadStates::kNone);
+  ASSERT_NE(thread, ThreadStateTable::kNone);
   EXPECT_EQ(states.name(thread), "worker");
   EXPECT_EQ(states.pid(thread), 70);
-  EXPECT_EQ(states.Find(ThreadTrack(71, 7)), ThreadStates::kNone);
+  EXPECT_EQ(states.Find(ThreadTrack(71, 7)), ThreadStateTable::kNone);
   // It has no states.
-  EXPECT_EQ(states.Find(ThreadTrack(80, 8)), ThreadStates::kNone);
+  EXPECT_EQ(states.Find(ThreadTrack(80, 8)), ThreadStateTable::kNone);
   TrackInfo other;
   other.tid = 7;
-  EXPECT_EQ(states.Find(other), ThreadStates::kNone);
+  EXPECT_EQ(states.Find(other), ThreadStateTable::kNone);
 }
 
-TEST_F(ThreadStatesTest, RunsOnAProcessor) {
+TEST_F(ThreadStateTableTest, RunsOnAProcessor) {
   AddState(100, 7, kRunning, 3);
   AddState(120, 7, kRunnable, 3);
   AddState(120, 8, kRunning, 3);
@@ -224,7 +224,7 @@ TEST_F(ThreadStatesTest, RunsOnAProcessor) {
   AddState(160, 9, kRunning, 4);
   AddState(165, 7, kRunning, 3);
   AddState(170, 7, kSleeping, 3);
-  const ThreadStates& states = Read();
+  const ThreadStateTable& states = Read();
   const auto runs = states.RunsOn(3, 110, 168);
   ASSERT_EQ(runs.size(), 2u);
   EXPECT_EQ(states.tid(runs[0].thread), 8);
@@ -311,7 +311,7 @@ class KnownProgram {
   std::vector<Event> events_;
 };
 
-class KnownProgramsTest : public ThreadStatesTest {
+class KnownProgramsTest : public ThreadStateTableTest {
  protected:
   static constexpr uint64_t kEndNs = 400;
 };
@@ -320,7 +320,7 @@ TEST_F(KnownProgramsTest, AllNumbersAreRight) {
   for (uint32_t seed = 0; seed < 40; ++seed) {
     const KnownProgram program(seed, kEndNs);
     trace_.clear();
-    states_ = ThreadStates();
+    states_ = ThreadStateTable();
     // Those of a processor follow each other in the file, a few at a time.
     for (size_t i = 0; i < program.events().size(); i += 10) {
       const size_t end = std::min(i + 10, program.events().size());
@@ -340,7 +340,7 @@ TEST_F(KnownProgramsTest, AllNumbersAreRight) {
       const uint64_t end_ns = begin_ns + random() % (kEndNs - begin_ns);
       const uint32_t thread = states_.Find(ThreadTrack(0, tid + 1));
       const auto times = states_.Divide(thread, begin_ns, end_ns);
-      const bool has_begun = thread != ThreadStates::kNone &&
+      const bool has_begun = thread != ThreadStateTable::kNone &&
                              states_.PartOf(thread, 0).begin_ns <= begin_ns;
       const bool is_within = end_ns <= program.events().back().time_ns;
       ASSERT_EQ(times.has_value(), has_begun && is_within);
@@ -360,7 +360,7 @@ TEST_F(KnownProgramsTest, LossesMakeNumbersUnknownNeverWrong) {
     const KnownProgram program(seed, kEndNs);
     std::mt19937 random(seed);
     trace_.clear();
-    states_ = ThreadStates();
+    states_ = ThreadStateTable();
     bool is_after_loss = false;
     size_t to_lose = 0;
     for (const KnownProgram::Event& event : program.events()) {
@@ -395,11 +395,11 @@ TEST_F(KnownProgramsTest, LossesMakeNumbersUnknownNeverWrong) {
   EXPECT_GT(num_known, 1000u);
 }
 
-TEST_F(ThreadStatesTest, RandomBytesAreHarmless) {
+TEST_F(ThreadStateTableTest, RandomBytesAreHarmless) {
   for (uint32_t seed = 0; seed < 200; ++seed) {
     std::mt19937 random(seed);
     trace_.clear();
-    states_ = ThreadStates();
+    states_ = ThreadStateTable();
     for (int i = 0; i < 60; ++i) {
       AddState(random() % 3 == 0 ? ~uint64_t{0} - random() % 9 : random() % 99,
                random() % 2 == 0 ? static_cast<int64_t>(random() % 3)
@@ -420,7 +420,7 @@ TEST_F(ThreadStatesTest, RandomBytesAreHarmless) {
     states_.Finish();
     for (uint32_t thread = 0; thread < states_.num_threads(); ++thread) {
       for (size_t i = 0; i < states_.num_parts(thread); ++i) {
-        const ThreadStates::Part part = states_.PartOf(thread, i);
+        const ThreadStateTable::Part part = states_.PartOf(thread, i);
         EXPECT_LE(part.begin_ns, part.end_ns);
         const auto times = states_.Divide(thread, part.begin_ns, part.end_ns);
         if (times) {

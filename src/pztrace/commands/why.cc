@@ -1,0 +1,305 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+// pztrace why.
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "src/program/command_line.h"
+#include "src/program/io.h"
+#include "src/pztrace/commands.h"
+#include "src/pztrace/events/timeline_file.h"
+#include "src/pztrace/events/track_info.h"
+#include "src/pztrace/program_name.h"
+#include "src/pztrace/tasks/task_timeline.h"
+#include "src/pztrace/trace_file/shown_name.h"
+#include "src/pztrace/why/request_texts.h"
+#include "src/pztrace/why/slow_slices.h"
+#include "src/pztrace/why/thread_causes.h"
+
+namespace pztrace {
+
+namespace {
+
+using program::kFailure;
+using program::kSuccess;
+using SlowSlice = SlowSlices::SlowSlice;
+
+// The limit of arguments in a line.
+constexpr size_t kMaxArgBytes = 120;
+// The shares and threads of a line.
+constexpr size_t kMaxShown = 3;
+
+// The command line.
+struct WhyArguments {
+  std::vector<std::string> words;  // The file, and the slice.
+  std::string request;
+  uint32_t slowest = 10;
+};
+
+program::Command WhyCommand(WhyArguments* arguments) {
+  return {
+      "pztrace why",
+      "[options] FILE [SLICE]",
+      R"(Prints why slices were slow: for how long their threads ran, were ready but had
+no processor, and waited, where, and what ran instead.
+)",
+      {{"FILE", "a trace, and the name of slices: the slowest of them",
+        &arguments->words},
+       {"--request ID", "a request of tasks, rather than slices",
+        &arguments->request},
+       {"--slowest N",
+        "how many slices, default: 10. Without SLICE, the slowest of each name",
+        &arguments->slowest}},
+      R"(It needs the states of threads, and for functions the samples of stacks, which
+`pztrace record --why` records.
+)"};
+}
+
+std::string PercentOf(uint64_t part, uint64_t whole) {
+  char text[16];
+  snprintf(text, sizeof(text), "%.0f %%",
+           whole == 0
+               ? 0.0
+               : 100 * static_cast<double>(part) / static_cast<double>(whole));
+  return text;
+}
+
+void PrintShare(const char* word,
+                uint64_t ns,
+                uint64_t whole_ns,
+                const std::string& more) {
+  printf("%10s %10s %5s%s\n", word, DurationText(ns).c_str(),
+         PercentOf(ns, whole_ns).c_str(),
+         more.empty() ? "" : ("  " + more).c_str());
+}
+
+// Returns the functions of samples, the hottest first.
+std::string HotText(const ThreadCauses& causes) {
+  std::string text;
+  for (size_t i = 0; i < std::min(causes.functions.size(), kMaxShown); ++i) {
+    text += (i == 0 ? "" : ", ") +
+            PercentOf(causes.functions[i].samples, causes.num_samples) + " " +
+            ShownName(causes.functions[i].text);
+  }
+  if (!text.empty())
+    text = "of " + CountOf(causes.num_samples, "sample") + ": " + text;
+  return text;
+}
+
+// Returns what ran while the thread was ready.
+std::string NeighbourText(const ThreadCauses& causes) {
+  std::string text = CountOf(causes.num_ready, "time");
+  size_t i = 0;
+  for (; i < std::min(causes.neighbours.size(), kMaxShown); ++i) {
+    text += (i == 0 ? "; its processor ran " : ", ") +
+            ShownName(causes.neighbours[i].thread) + " for " +
+            DurationText(causes.neighbours[i].ns);
+  }
+  if (causes.not_recorded_ns != 0) {
+    text += (i == 0 ? "; its processor ran what is not recorded for "
+                    : ", and what is not recorded for ") +
+            DurationText(causes.not_recorded_ns);
+  }
+  return text;
+}
+
+void PrintWait(const SlowSlice& slow,
+               const ThreadCauses::Wait& wait,
+               uint64_t first_ns) {
+  std::string where;
+  const SlowSlice::Inner* const inner = slow.InnermostAt(wait.begin_ns);
+  if (inner != nullptr) {
+    where = " in " + ShownName(inner->text->name);
+    if (!inner->args.empty())
+      where += " {" + program::Shown(Cut(inner->args, kMaxArgBytes)) + "}";
+  }
+  printf(
+      "%32s from %s on%s", DurationText(wait.end_ns - wait.begin_ns).c_str(),
+      DurationText(wait.begin_ns - std::min(wait.begin_ns, first_ns)).c_str(),
+      where.c_str());
+  if (wait.is_blocked)
+    printf(", not to be interrupted, as for a disk");
+  for (size_t i = 0; i < wait.stack.size(); ++i)
+    printf("%s%s", i == 0 ? ": " : " < ", ShownName(wait.stack[i]).c_str());
+  printf("\n");
+}
+
+void PrintCauses(const SlowSlice& slow,
+                 const ThreadCauses& causes,
+                 uint64_t first_ns) {
+  const uint64_t dur_ns = slow.dur_ns();
+  PrintShare("ran", causes.times.ran_ns, dur_ns, HotText(causes));
+  // A thread that is never there shows no more by its stacks.
+  if (2 * causes.times.ran_ns >= dur_ns) {
+    for (size_t i = 0; i < std::min(causes.stacks.size(), kMaxShown); ++i) {
+      printf("%32s %s\n",
+             PercentOf(causes.stacks[i].samples, causes.num_samples).c_str(),
+             Escaped(causes.stacks[i].text).c_str());
+    }
+  }
+  PrintShare("ready", causes.times.ready_ns, dur_ns,
+             causes.num_ready == 0 ? "" : NeighbourText(causes));
+  PrintShare("waited", causes.times.waited_ns, dur_ns,
+             causes.num_waits == 0 ? "" : CountOf(causes.num_waits, "time"));
+  for (const ThreadCauses::Wait& wait : causes.waits)
+    PrintWait(slow, wait, first_ns);
+  if (causes.unknown_ns != 0) {
+    PrintShare("unknown", causes.unknown_ns, dur_ns,
+               "states are lost, or were not recorded");
+  }
+}
+
+const char* MostlyText(const TimeDivision& times) {
+  if (times.waited_ns > times.ran_ns && times.waited_ns > times.ready_ns)
+    return "waited";
+  return times.ready_ns > times.ran_ns ? "had no processor" : "ran";
+}
+
+void PrintSlice(const SlowSlice& slow,
+                const Tracks& tracks,
+                const ThreadNames& names,
+                uint64_t first_ns,
+                ThreadTimes* times) {
+  const ThreadCauses causes =
+      CausesOf(*times, names, times->ThreadOf(slow.track, tracks),
+               slow.begin_ns, slow.end_ns);
+  const std::string name = ShownName(slow.text->name);
+  printf("%s: %s on %s from %s on%s; it mostly %s\n",
+         name.empty() ? "(no name)" : name.c_str(),
+         DurationText(slow.dur_ns()).c_str(),
+         Escaped(LabelOf(InfoOf(slow.track, tracks))).c_str(),
+         DurationText(slow.begin_ns - first_ns).c_str(),
+         slow.is_open ? ", and had not ended" : "", MostlyText(causes.times));
+  PrintCauses(slow, causes, first_ns);
+}
+
+// Prints a request. Returns false, and has printed why, if there is none.
+bool PrintRequest(const TaskTimeline& timeline,
+                  const TimelineReader& reader,
+                  const std::string& request,
+                  ThreadTimes* times) {
+  const uint32_t found = timeline.texts().Find(request);
+  if (found == kNoIndex || timeline.requests()[found].num_tasks == 0) {
+    program::PrintError(kProgram, "no task works on the request '%s'",
+                        request.c_str());
+    return false;
+  }
+  PrintPath(timeline, reader.tracks(), times,
+            std::min(reader.first_ns(), timeline.first_ns()), found, 20);
+  return true;
+}
+
+// Prints slices. Returns false, and has printed why, if there are none.
+bool PrintSlices(SlowSlices* slow,
+                 const TimelineReader& reader,
+                 const std::string& name,
+                 TraceInput* input,
+                 ThreadTimes* times) {
+  slow->Finish();
+  TimelineReader* again = nullptr;
+  TimelineReader::Callbacks callbacks;
+  callbacks.reads_details = true;
+  callbacks.on_slice = [&](const Slice& slice) {
+    slow->AddInner(slice, /*is_open=*/false, *again);
+  };
+  callbacks.on_unfinished = [&](const Slice& slice) {
+    slow->AddInner(slice, /*is_open=*/true, *again);
+  };
+  TimelineReader inner_reader(std::move(callbacks));
+  again = &inner_reader;
+  if (!slow->slices().empty())
+    ReadAgain(input, &inner_reader);
+  const ThreadNames names(*times, reader.tracks());
+  for (size_t i = 0; i < slow->slices().size(); ++i) {
+    if (i != 0)
+      putchar('\n');
+    PrintSlice(slow->slices()[i], reader.tracks(), names, reader.first_ns(),
+               times);
+  }
+  const std::string left_out =
+      CountOf(slow->num_without_thread(), "slice") +
+      " left out: the trace has no states of their threads, or they are not a "
+      "thread's";
+  if (!slow->slices().empty()) {
+    if (slow->num_without_thread() != 0)
+      printf("\n%s\n", left_out.c_str());
+    return true;
+  }
+  if (slow->num_without_thread() != 0) {
+    program::PrintError(kProgram, "%s", left_out.c_str());
+  } else {
+    program::PrintError(kProgram, "no slice%s%s%s", name.empty() ? "" : " '",
+                        name.c_str(), name.empty() ? "" : "'");
+  }
+  return false;
+}
+
+}  // namespace
+
+int WhyMain(int argc, char** argv) {
+  WhyArguments arguments;
+  const program::Command command = WhyCommand(&arguments);
+  if (const auto exit_code = program::Parse(command, argc, argv))
+    return *exit_code;
+  if (arguments.words.size() > 2)
+    return WrongUsage(command, "one FILE and one SLICE");
+  arguments.words.resize(2);
+  const std::string& file = arguments.words[0];
+  const std::string& name = arguments.words[1];
+  if (!name.empty() && !arguments.request.empty())
+    return WrongUsage(command, "--request and SLICE exclude each other");
+
+  program::NoteInput(file);
+  TraceInput input;
+  if (!input.Open(file, "why"))
+    return kFailure;
+  ThreadTimes times;
+  TaskTimeline timeline;
+  SlowSlices slow(name, arguments.slowest);
+  const TimelineReader* tracks_of = nullptr;
+  const auto add = [&](const Slice& slice, bool is_open) {
+    slow.Add(slice, is_open,
+             times.ThreadOf(slice.track, tracks_of->tracks()) !=
+                 ThreadStateTable::kNone);
+  };
+  TimelineReader::Callbacks callbacks;
+  if (arguments.request.empty()) {
+    callbacks.on_slice = [&](const Slice& slice) { add(slice, false); };
+    callbacks.on_unfinished = [&](const Slice& slice) { add(slice, true); };
+  } else {
+    callbacks.on_task_step = [&](const protozero::TaskStep& step) {
+      timeline.Add(step);
+    };
+  }
+  TimelineReader reader(std::move(callbacks));
+  tracks_of = &reader;
+  const bool is_whole =
+      ReadTimeline(file, &input, &reader, /*reads_ahead=*/true, &times);
+  if (!times.has_states()) {
+    program::PrintError(kProgram,
+                        "%s: has no states of threads; `pztrace record --why` "
+                        "records them, and a pipe cannot be read twice",
+                        program::DisplayName(file));
+    return kFailure;
+  }
+  timeline.Finish(reader.end_ns());
+  const bool is_found =
+      arguments.request.empty()
+          ? PrintSlices(&slow, reader, name, &input, &times)
+          : PrintRequest(timeline, reader, arguments.request, &times);
+  std::vector<std::string> notes;
+  AddNotes(reader, !is_whole, "", &notes);
+  for (const std::string& note : notes)
+    printf("%s\n", note.c_str());
+  return program::FlushStandardOutput(kProgram) && is_found && is_whole
+             ? kSuccess
+             : kFailure;
+}
+
+}  // namespace pztrace

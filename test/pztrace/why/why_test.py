@@ -1,0 +1,141 @@
+#!/usr/bin/env python3
+# Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+"""`pztrace why` explains slices and requests by what their threads did: on traces of
+known content, and whatever the bytes are. Runs in the build directory."""
+
+import subprocess
+import sys
+
+from cases import run_cases
+from thread_states import (
+    BLOCKED, READY, RUNNING, SLEEPING, TID, divided_trace, interned_stacks, sample, state,
+    task_trace, timed_slice, tree)
+from timeline_command import PZTRACE, TimelineCommandTest
+from track_events import MS, arg, described
+from wire import delimited
+
+
+def slow_trace():
+  """A request of 100 ms that computes, is preempted, and waits for a database."""
+  trace = described() + tree((41, TID, 'main'), (50, 51, 'noisy'))
+  trace += timed_slice(10 * MS, 20 * MS, 'request')
+  inner = timed_slice(160 * MS, 195 * MS, 'db', arg('query', delimited(6, b'select 1')))
+  trace += timed_slice(100 * MS, 200 * MS, 'request', inner=inner)
+  for ms, kind in ((5, RUNNING), (120, READY), (140, RUNNING), (150, SLEEPING), (152, RUNNING),
+                   (161, BLOCKED), (191, RUNNING), (220, SLEEPING), (230, RUNNING)):
+    trace += state(ms * MS, kind, cpu=3)
+  for ms, kind in ((120, RUNNING), (135, SLEEPING)):
+    trace += state(ms * MS, kind, tid=51, cpu=3)
+  trace += interned_stacks(['main', 'serve', 'sort'], ['main', 'serve', 'parse'],
+                           ['main', 'serve', 'query', 'read'])
+  for ms in range(100, 120):
+    trace += sample(ms * MS + 1, 1 if ms < 112 else 2)
+  return trace + sample(161 * MS - 500, 3)
+
+
+class WhyTest(TimelineCommandTest):
+  command = 'why'
+
+  def explain(self, trace, name, *args, code=0):
+    """Returns what it prints about slices of that name."""
+    self.path.write_bytes(trace)
+    run = subprocess.run([PZTRACE, 'why', *args, self.path, name], stdout=subprocess.PIPE,
+                         stderr=subprocess.STDOUT, text=True)
+    self.assertEqual(run.returncode, code, run.stdout)
+    return run.stdout
+
+  def test_the_slowest_of_each_name(self):
+    output, error = self.run_command(slow_trace())
+    self.assertEqual(error, '')
+    self.assertEqual(output, '''\
+request: 100.00 ms on main 42 from 90.00 ms on; it mostly ran
+       ran   48.00 ms  48 %  of 21 samples: 57 % sort, 38 % parse, 5 % read
+     ready   20.00 ms  20 %  1 time; its processor ran noisy 51 for 15.00 ms, and what is not \
+recorded for 5.00 ms
+    waited   32.00 ms  32 %  2 times
+                        30.00 ms from 151.00 ms on in db {"query":"select 1"}, not to be \
+interrupted, as for a disk: read < query < serve < main
+                         2.00 ms from 140.00 ms on in request
+
+db: 35.00 ms on main 42 from 150.00 ms on; it mostly waited
+       ran    5.00 ms  14 %  of 1 sample: 100 % read
+     ready       0 ns   0 %
+    waited   30.00 ms  86 %  1 time
+                        30.00 ms from 151.00 ms on in db {"query":"select 1"}, not to be \
+interrupted, as for a disk: read < query < serve < main
+''')
+
+  def test_slices_of_one_name(self):
+    output = self.explain(slow_trace(), 'request')
+    self.assertEqual([line for line in output.splitlines() if line.startswith('request')], [
+        'request: 100.00 ms on main 42 from 90.00 ms on; it mostly ran',
+        'request: 10.00 ms on main 42 from 0 ns on; it mostly ran'])
+    self.assertNotIn('\ndb:', output)
+    output = self.explain(slow_trace(), 'request', '--slowest', '1')
+    self.assertEqual(output.count('request:'), 1)
+    self.assertIn("no slice 'nothing'", self.explain(slow_trace(), 'nothing', code=1))
+
+  def test_stacks_of_a_long_run(self):
+    trace = (described() + tree((41, TID, 'main')) + timed_slice(10 * MS, 90 * MS, 'frame') +
+             state(5 * MS, RUNNING) + state(95 * MS, SLEEPING) +
+             interned_stacks(['main', 'draw', 'sort'], ['main', 'load', 'sort']))
+    for ms in range(10, 90, 10):
+      trace += sample(ms * MS + 5, 1 if ms < 70 else 2)
+    output, _ = self.run_command(trace)
+    self.assertIn('of 8 samples: 100 % sort\n'
+                  '                            75 % main > draw > sort\n'
+                  '                            25 % main > load > sort\n', output)
+
+  def test_unknown(self):
+    trace = (described() + tree((41, TID, 'main')) + timed_slice(10 * MS, 20 * MS, 'a') +
+             timed_slice(40 * MS, 50 * MS, 'b') + state(12 * MS, RUNNING) +
+             state(15 * MS, SLEEPING, dropped=1) + state(16 * MS, RUNNING) +
+             state(18 * MS, SLEEPING, dropped=1) + state(30 * MS, RUNNING))
+    output = self.explain(trace, 'a')
+    self.assertIn('   unknown    7.00 ms  70 %  states are lost, or were not recorded\n', output)
+    output = self.explain(trace, 'b')
+    self.assertIn('   unknown   10.00 ms 100 %', output)
+
+  def test_slices_without_states(self):
+    _, error = self.run_command(described() + timed_slice(1, 2, 'a'), code=1)
+    self.assertIn('has no states of threads', error)
+    _, error = self.run_command(described() + timed_slice(1, 2, 'a') + state(5, RUNNING, tid=43),
+                                code=1)
+    self.assertIn('1 slice left out', error)
+
+  def test_a_pipe(self):
+    run = subprocess.run([PZTRACE, 'why', '-'], input=divided_trace(['a']),
+                         stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    self.assertEqual(run.returncode, 1)
+    self.assertIn(b'a pipe cannot be read twice', run.stderr)
+
+  def request_trace(self):
+    trace = (task_trace(((10, 20), (50, 60)), request='r1') + tree((41, TID, 'main')) +
+             interned_stacks(['main', 'read']))
+    for ms, kind in ((5, RUNNING), (12, READY), (14, RUNNING), (52, SLEEPING), (55, RUNNING),
+                     (70, SLEEPING)):
+      trace += state(ms * MS, kind)
+    return trace + sample(52 * MS - 1, 1)
+
+  def test_request(self):
+    output, _ = self.run_command(self.request_trace(), '--request', 'r1')
+    self.assertEqual(output.splitlines()[1:], [
+        '      0 ns   10.00 ms  session #1 ran on main 42; it had no processor for 2.00 ms',
+        '  10.00 ms   30.00 ms  session #1 waited for db.read (a.cc:0); main 42 woke it',
+        '  40.00 ms   10.00 ms  session #1 ran on main 42; it waited in read for 3.00 ms'])
+    _, error = self.run_command(self.request_trace(), '--request', 'r2', code=1)
+    self.assertIn("no task works on the request 'r2'", error)
+
+  def test_tasks_say_it_too(self):
+    self.path.write_bytes(self.request_trace())
+    run = subprocess.run([PZTRACE, 'tasks', '--request', 'r1', self.path],
+                         stdout=subprocess.PIPE, text=True, check=True)
+    self.assertIn('ran on main 42; it waited in read for 3.00 ms', run.stdout)
+    self.path.write_bytes(task_trace(((10, 20),), request='r1'))
+    run = subprocess.run([PZTRACE, 'tasks', '--request', 'r1', self.path],
+                         stdout=subprocess.PIPE, text=True, check=True)
+    self.assertNotIn(';', run.stdout)
+
+
+if __name__ == '__main__':
+  sys.exit(run_cases())
