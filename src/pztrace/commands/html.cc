@@ -108,9 +108,11 @@ class PageContent {
                      const PageOptions& options,
                      bool is_damaged) {
     return MakePage(reader, options, is_damaged,
-                    TaskPageRows(tasks_, reader.tracks(), rows_), &rows_);
+                    TaskPageRows(tasks_, reader.tracks(), rows_), &times_,
+                    &rows_);
   }
 
+  ThreadTimes* times() { return &times_; }
   bool has_rows() const { return !rows_.is_empty(); }
 
  private:
@@ -123,6 +125,7 @@ class PageContent {
 
   TrackRows rows_;
   TaskTimeline tasks_;
+  ThreadTimes times_;
   // Most events have no details, and share this.
   const EventDetails no_details_ = {};
   std::deque<EventDetails> kept_details_;
@@ -148,8 +151,8 @@ int HtmlMain(int argc, char** argv) {
     return kFailure;
   PageContent content;
   TimelineReader reader(content.MakeCallbacks());
-  const bool ok =
-      ReadTimeline(arguments.file, &input, &reader, /*reads_ahead=*/true);
+  const bool ok = ReadTimeline(arguments.file, &input, &reader,
+                               /*reads_ahead=*/true, content.times());
   PrintOmissions(reader, stderr);
   if (!ok && !content.has_rows())
     return kFailure;

@@ -49,6 +49,8 @@ function showEvent(details, event) {
     pairs.push(["Duration", shownDurationOf(event, timeText)]);
   if (line.self && !line.isInstants)
     pairs.push(["Self", timeText(line.self[i])]);
+  if (line.row.states && !line.isInstants)
+    pairs.push(...dividedPairs(line.row.states.divide(line.begin[i], line.end[i])));
   for (const row of line.row.path) {
     pairs.push([row.kind[0].toUpperCase() + row.kind.slice(1),
                 row === line.row ? trackNameOf(event) : row.label]);
@@ -82,6 +84,8 @@ function showRange(details) {
                  ["End", timeText(to)], ["Rows", rows.size.toLocaleString("en")]];
   if (numInstants)
     pairs.push(["Instants", numInstants.toLocaleString("en")]);
+  if ([...rows].some(({states}) => states))
+    pairs.push(...dividedPairs(dividedTimes([...rows], from, to)));
   details.append(figures(pairs));
   if (counters.length) {
     const table = element("table", {id: "values"}, headOf("Counter", "Min", "Mean", "Max"));

@@ -1,7 +1,7 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 //
 // The frames of a flame graph: each is as wide as its part of the time, below the frame that
-// it is within. The page's frameOf() makes a frame.
+// it is within. The page's frameOf() makes a frame. The tree may name the place of its frames.
 //
 //   | all                       |
 //   | item             | idle   |
@@ -50,7 +50,8 @@ function showFrames(tree, widest) {
     }
     waiting.push(...within.reverse());
   }
-  $("frames").replaceChildren(...frames);
-  $("frames").style.height = rows * FRAME + "px";
+  const place = $(tree.place ?? "frames");
+  place.replaceChildren(...frames);
+  place.style.height = rows * FRAME + "px";
   return around.length;
 }

@@ -106,6 +106,10 @@ class Row {
     this.counter = counter ?
       new Counter(this, sums(counter.time), counter.value, counter.unit, last) : null;
     this.lost = this.lostOf(parts);
+    // Those of the thread.
+    const {states, samples} = parts[0];
+    this.states = states ? new States(states) : null;
+    this.samples = samples ? {time: sums(samples.time), stack: samples.stack} : null;
     this.children = children.map((child) => new Row(child, this, last));
     this.isCollapsed = this.slices.length > MANY_LINES;
   }

@@ -94,6 +94,7 @@ function showSummary() {
   $("name").textContent = trace.name;
   $("summary").textContent = parts.join(" · ");
   $("empty").hidden = trace.rows.length > 0;
+  $("legend").hidden = !trace.rows.some((row) => row.states);
   $("notes").hidden = !trace.notes.length;
   const [summary, list] = $("notes").children;
   summary.textContent =

@@ -50,7 +50,7 @@ class Timeline extends View {
     const color = (name) => style.getPropertyValue("--" + name).trim();
     this.colors = {slices: Array.from({length: NUM_COLORS}, (_, i) => color(i))};
     for (const name of ["back", "panel", "band", "border", "grid", "text", "muted", "accent",
-                        "dim", "hit", "lost"])
+                        "dim", "hit", "lost", ...STATES.slice(1)])
       this.colors[name] = color(name);
     const tile = document.createElement("canvas");
     tile.width = tile.height = 6;
@@ -217,6 +217,8 @@ class Timeline extends View {
     this.note = null;
     this.drawLabel(row);
     this.within(left, row.top, width - left, row.bottom - row.top, () => {
+      if (row.hasStrip)
+        this.drawStates(row);
       for (const line of row.lines) {
         if (line.top > scroll + this.height)
           break;
@@ -250,6 +252,37 @@ class Timeline extends View {
       ++this.drawn.shapes;
       context.fillRect(x, row.content, Math.min(width, right) + CELL - x, row.bottom - row.content);
     }
+  }
+
+  // Draws a strip of the thread's states. A cell with several has the color of the one that
+  // lasts longest in it.
+  drawStates({states, content}) {
+    const end = Math.min(this.width, this.x(this.trace.to));
+    let begin = Math.max(this.left, this.x(states.begin[0]));
+    let color = null;
+    const fill = (x) => {
+      if (color && x > begin)
+        this.fill(color, begin, content, x - begin, STRIP - 2);
+      begin = x;
+    };
+    for (let x = begin; x < end;) {
+      ++this.drawn.steps;
+      const i = lastUpTo(states.begin, this.time(x));
+      const next = i + 1 < states.length ? this.x(states.begin[i + 1]) : end;
+      let kind = states.kind[Math.max(0, i)];
+      let to = Math.min(end, next);
+      if (to - x < CELL) {
+        to = Math.min(end, x + CELL);
+        const times = states.divide(this.time(x), this.time(to));
+        kind = times.indexOf(times.reduce((a, b) => Math.max(a, b), 0));
+      }
+      const found = kind ? this.colors[STATES[kind]] : null;
+      if (found !== color)
+        fill(x);
+      color = found;
+      x = to;
+    }
+    fill(end);
   }
 
   drawLine(line) {

@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include <algorithm>
+#include <map>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
@@ -69,8 +70,11 @@ class Page {
  public:
   Page(const TimelineReader& reader,
        const PageOptions& options,
+       ThreadTimes* times,
        TrackRows* rows)
-      : reader_(reader), first_ns_(rows->is_empty() ? 0 : rows->first_ns()) {
+      : reader_(reader),
+        times_(times),
+        first_ns_(rows->is_empty() ? 0 : rows->first_ns()) {
     const uint64_t length = rows->is_empty() ? 0 : rows->last_ns() - first_ns_;
     from_ns_ = first_ns_ + std::min(options.from_ns, length);
     to_ns_ = first_ns_ + std::min(options.to_ns, length);
@@ -123,6 +127,14 @@ class Page {
     values.BeginLine();
     values.Name("texts");
     values.AddJson("[" + texts_ + "]");
+    if (!stack_nodes_.empty()) {
+      values.BeginLine();
+      values.Name("stacks");
+      values.Begin(Container::kDictionary);
+      stack_parents_.AddTo("parent", &values);
+      stack_names_.AddTo("name", &values);
+      values.End();
+    }
     values.BeginLine();
     values.Name("rows");
     values.AddJson(list);
@@ -305,9 +317,93 @@ class Page {
                                                                : "track"));
     if (continues)
       values->Member("continues", true);
+    if (row.label.empty() && info.is_thread)
+      AddThread(row.track, info.tid, values);
     if (row.events)
       AddEvents(*row.events, info.unit, values);
     values->End();
+  }
+
+  void AddThread(uint64_t track, int64_t tid, JsonValues* values) {
+    const uint32_t thread = times_->ThreadOf(track, reader_.tracks());
+    if (thread != ThreadStateTable::kNone)
+      AddStates(thread, values);
+    const StackSamples& samples = times_->samples();
+    const auto [first, end] = samples.Find(tid, from_ns_, to_ns_);
+    if (first == end)
+      return;
+    Times time(first_ns_);
+    NumberList stack;
+    for (size_t i = first; i < end; ++i) {
+      time.Add(samples.samples()[i].time_ns);
+      stack.Add(NodeOf(samples.samples()[i].callsite));
+    }
+    values->Name("samples");
+    values->Begin(Container::kDictionary);
+    time.AddTo("time", values);
+    stack.AddTo("stack", values);
+    values->End();
+  }
+
+  // Adds the states of a thread, each until the next one: 0 unknown, 1 running,
+  // 2 ready, 3 waiting.
+  void AddStates(uint32_t thread, JsonValues* values) const {
+    const ThreadStateTable& states = times_->states();
+    Times begin(first_ns_);
+    std::string kinds;
+    const auto add = [&](uint64_t time_ns, char kind) {
+      if (!kinds.empty() && kinds.back() == kind)
+        return;
+      begin.Add(time_ns);
+      kinds += kind;
+    };
+    uint64_t end_ns = from_ns_;
+    for (size_t i = 0; i < states.num_parts(thread); ++i) {
+      const ThreadStateTable::Part part = states.PartOf(thread, i);
+      if (part.end_ns < from_ns_ || part.begin_ns > to_ns_)
+        continue;
+      char kind = '0';
+      if (part.state == ThreadStateTable::State::kRunning)
+        kind = '1';
+      else if (ThreadStateTable::IsReady(part.state))
+        kind = '2';
+      else if (ThreadStateTable::IsWaiting(part.state))
+        kind = '3';
+      add(std::max(part.begin_ns, from_ns_), kind);
+      end_ns = std::min(part.end_ns, to_ns_);
+    }
+    if (kinds.empty())
+      return;
+    add(end_ns, '0');
+    values->Name("states");
+    values->Begin(Container::kDictionary);
+    begin.AddTo("begin", values);
+    values->Member("kind", kinds);
+    values->End();
+  }
+
+  // Returns the node of a callsite; 0, which is around all others, for none.
+  // Callsites of one function are one node.
+  uint64_t NodeOf(uint32_t callsite) {
+    const StackSamples& samples = times_->samples();
+    if (callsite == StackSamples::kNone)
+      return 0;
+    // A caller has a lower number.
+    for (size_t i = stack_nodes_.size(); i <= callsite; ++i) {
+      const StackSamples::Callsite& site = samples.callsites()[i];
+      const uint64_t parent =
+          site.parent == StackSamples::kNone ? 0 : stack_nodes_[site.parent];
+      const size_t name =
+          StringId(samples.TextOf(samples.frames()[site.frame]));
+      const auto [place, is_new] = stack_node_ids_.try_emplace(
+          {parent, name}, stack_node_ids_.size() + 1);
+      if (is_new) {
+        stack_parents_.Add(parent);
+        stack_names_.Add(name);
+      }
+      stack_nodes_.push_back(place->second);
+    }
+    return stack_nodes_[callsite];
   }
 
   void AddEvents(const TrackEvents& events,
@@ -351,7 +447,14 @@ class Page {
   }
 
   const TimelineReader& reader_;
+  ThreadTimes* const times_;
   const uint64_t first_ns_;
+  // The stacks of samples as a tree: the numbers of their nodes, from 1 on, by
+  // callsite, and by the node around them and the name.
+  std::vector<uint64_t> stack_nodes_;
+  std::map<std::pair<uint64_t, size_t>, uint64_t> stack_node_ids_;
+  NumberList stack_parents_;
+  NumberList stack_names_;
   // The shown range, on the clock of the trace.
   uint64_t from_ns_;
   uint64_t to_ns_;
@@ -369,6 +472,7 @@ std::string MakePage(const TimelineReader& reader,
                      const PageOptions& options,
                      bool is_damaged,
                      const TaskPageRows& tasks,
+                     ThreadTimes* times,
                      TrackRows* rows) {
   const Completeness completeness = CompletenessOf(reader, is_damaged);
   std::vector<std::string> notes;
@@ -381,7 +485,7 @@ std::string MakePage(const TimelineReader& reader,
   std::vector<TrackRow> all = rows->Arrange(reader.tracks());
   tasks.AppendTo(&all);
   const std::string json =
-      Page(reader, options, rows)
+      Page(reader, options, times, rows)
           .Json(options.title, completeness.is_complete(), notes, all);
   return FilledPage(kTimelinePage, json);
 }

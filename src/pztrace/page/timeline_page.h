@@ -27,12 +27,14 @@ struct PageOptions {
 // markup.
 //
 // |rows| come from |reader|; the details of their slices and instants have to
-// be there, or null. They may be empty. |tasks| come below them. |is_damaged|
-// if a part could not be read.
+// be there, or null. They may be empty. |tasks| come below them. |times| are
+// the states of threads, which are above their slices. |is_damaged| if a part
+// could not be read.
 std::string MakePage(const TimelineReader& reader,
                      const PageOptions& options,
                      bool is_damaged,
                      const TaskPageRows& tasks,
+                     ThreadTimes* times,
                      TrackRows* rows);
 
 }  // namespace pztrace

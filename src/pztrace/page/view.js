@@ -11,6 +11,7 @@ const SLICE = LINE - 1;
 const INSTANTS = 14;
 const COUNTER = 38;
 const HEADING = 22;
+const STRIP = 8;  // The states of a thread, above its slices.
 const GAP = 6;
 const INDENT = 12;
 const MAX_LABELS = 260;
@@ -85,6 +86,9 @@ class View {
     row.isHeading = !row.lines.length;
     row.content = y + (this.isNarrow ? LINE : GAP / 2);
     y = row.content;
+    row.hasStrip = Boolean(row.states) && !row.isHeading;
+    if (row.hasStrip)
+      y += STRIP;
     for (const line of row.lines) {
       line.top = y;
       y += heightOf(line);
