@@ -17,8 +17,8 @@ PROGRAMS = ['ninja_trace', 'pbz', 'pztrace', 'traced_workers']
 COMMANDS = ['pbz decode', 'pbz stats', 'pbz export', 'pztrace record', 'pztrace stat',
             'pztrace snapshot', 'pztrace trigger', 'pztrace recover', 'pztrace symbolize', 'pztrace cat',
             'pztrace cut', 'pztrace merge', 'pztrace top', 'pztrace diff', 'pztrace tasks',
-            'pztrace svg', 'pztrace html', 'pztrace export', 'pztrace sql',
-            'pztrace check']
+            'pztrace why', 'pztrace svg', 'pztrace html', 'pztrace export',
+            'pztrace sql', 'pztrace check']
 CMAKE = (ROOT / 'CMakeLists.txt').read_text()
 
 

@@ -120,16 +120,15 @@ int TopMain(int argc, char** argv) {
       "Prints which slices of traces took the most time, by name.\n",
       {{"FILE", "traces; - is the standard input", &files},
        {"--sort COLUMN",
-        "total (the default), self, mean, p99, max, ran, ready or waited",
-        &sort},
+        "total (the default), self, mean, p99, max, ran, ready, waited", &sort},
        {"--limit N", "rows to print, default: 20", &limit},
        {"--categories LIST",
         "slices of these categories only: a comma between, * at the end for "
         "any, - in front for all but these",
         &categories}},
       R"(self leaves out the slices within, on the same track. p99 is right to 6 %.
-ran, ready and waited are there if the trace has the states of threads: the time
-in which the thread of the slice ran, could run but had no processor, and waited.
+ran, ready and waited are there if the trace has the states of threads: for how
+long those of the slices ran, could run but had no processor, and waited.
 )"};
   if (const auto exit_code = program::Parse(command, argc, argv))
     return *exit_code;

@@ -68,7 +68,7 @@ void StackSamples::Add(const KernelPacket& packet) {
   samples_.push_back(
       {*packet.time_ns(), sample.primary_weight(), task.tid(), task.pid(),
        callsite, execution.has_cpu() ? execution.cpu() : kNone,
-       static_cast<uint32_t>(execution.mode()),
+       static_cast<uint8_t>(execution.mode()),
        sample.has_unwind_error() || sample.has_unwind_error_iid()});
 }
 

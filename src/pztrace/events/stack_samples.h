@@ -51,9 +51,10 @@ class StackSamples {
     uint32_t pid;
     uint32_t callsite;  // kNone without a stack.
     uint32_t cpu;       // kNone if it is not known.
-    uint32_t mode;      // A StackSample.Mode.
+    uint8_t mode;       // A StackSample.Mode.
     bool has_error;     // True if the stack is not whole.
   };
+  static_assert(sizeof(Sample) == 40, "many are kept");
 
   // Reads a packet, unless it is neither a sample nor has symbols.
   void Add(const protozero::KernelPacket& packet);

@@ -120,6 +120,17 @@ struct RarelyNull {
   uint64_t number;
 };
 
+using TextCell = std::optional<std::string_view>;
+using NumberCell = std::optional<uint32_t>;
+
+// Return null for no text, and for the number 0.
+inline TextCell TextOrNull(std::string_view text) {
+  return text.empty() ? std::nullopt : TextCell(text);
+}
+inline NumberCell NumberOrNull(uint32_t number) {
+  return number == 0 ? std::nullopt : NumberCell(number);
+}
+
 template <typename T>
 inline constexpr bool kIsNullable = false;
 template <typename T>

@@ -15,7 +15,6 @@
 
 #include "src/pztrace/events/thread_times.h"
 #include "src/pztrace/tables/table_columns.h"
-#include "src/pztrace/tables/trace_tables.h"
 #include "src/table/row_writer.h"
 
 // The tables of what the kernel told about threads, with the names and columns

@@ -36,12 +36,12 @@ struct ThreadCauses {
 
   TimeDivision times;
   uint64_t unknown_ns = 0;
-  uint64_t num_ready = 0;  // How often it had no processor.
+  uint64_t num_ready = 0;  // The times without a processor.
   uint64_t num_waits = 0;
   std::vector<Wait> waits;            // The longest first, kMaxWaits at most.
   std::vector<Neighbour> neighbours;  // The longest first.
   uint64_t not_recorded_ns = 0;       // The rest of the time that it was ready.
-  uint64_t num_samples = 0;           // Of its running time.
+  uint64_t num_samples = 0;           // Samples of its running time.
   std::vector<Place> functions;       // The hottest first.
   std::vector<Place> stacks;          // The same; the outermost function first.
 

@@ -75,7 +75,8 @@ class ThreadStateTable {
     uint64_t begin_ns;
     uint64_t end_ns;
     State state;
-    uint32_t cpu;  // Where it runs, or ran last; kNoCpu if that is not known.
+    // The processor on which it runs, or ran last; kNoCpu if it is not known.
+    uint32_t cpu;
 
     uint64_t dur_ns() const { return end_ns - begin_ns; }
   };
@@ -184,7 +185,5 @@ class ThreadStateTable {
 }  // namespace internal
 PROTOZERO_ABI_END
 }  // namespace protozero
-
-#include "protozero/internal/undef_macros.h"
 
 #endif  // SRC_TRACING_TRACE_READER_THREAD_STATE_TABLE_H_

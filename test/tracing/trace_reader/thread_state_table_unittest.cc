@@ -321,7 +321,7 @@ TEST_F(KnownProgramsTest, AllNumbersAreRight) {
     const KnownProgram program(seed, kEndNs);
     trace_.clear();
     states_ = ThreadStateTable();
-    // Those of a processor follow each other in the file, a few at a time.
+    // The events of a processor follow each other in the file, a few at a time.
     for (size_t i = 0; i < program.events().size(); i += 10) {
       const size_t end = std::min(i + 10, program.events().size());
       for (int32_t cpu = 0; cpu < int32_t{KnownProgram::kCpus}; ++cpu) {
