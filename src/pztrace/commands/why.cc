@@ -173,7 +173,7 @@ void PrintSlice(const SlowSlice& slow,
   printf("%s: %s on %s from %s on%s; it mostly %s\n",
          name.empty() ? "(no name)" : name.c_str(),
          DurationText(slow.dur_ns()).c_str(),
-         Escaped(LabelOf(InfoOf(slow.track, tracks))).c_str(),
+         Escaped(FullLabelOf(slow.track, tracks)).c_str(),
          DurationText(slow.begin_ns - first_ns).c_str(),
          slow.is_open ? ", and had not ended" : "", MostlyText(causes.times));
   PrintCauses(slow, causes, first_ns);

@@ -15,10 +15,8 @@ uint32_t ThreadTimes::ThreadOf(uint64_t track,
   }
   const auto [entry, is_new] =
       threads_.try_emplace(track, ThreadStateTable::kNone);
-  if (is_new) {
-    if (const auto info = tracks.Find(track))
-      entry->second = states_.Find(*info);
-  }
+  if (is_new)
+    entry->second = states_.Find(track, tracks);
   return entry->second;
 }
 

@@ -267,6 +267,21 @@ uint32_t ThreadStateTable::Find(const TrackInfo& track) const {
   return pid == 0 || track.pid == 0 || pid == track.pid ? found : kNone;
 }
 
+uint32_t ThreadStateTable::Find(uint64_t track,
+                                const TraceTracks& tracks) const {
+  std::optional<TrackInfo> info = tracks.Find(track);
+  if (!info)
+    return kNone;
+  const std::optional<TrackInfo> process = tracks.Find(info->parent);
+  if (process && process->outer_pid != 0 && process->outer_pid != info->pid) {
+    if (info->tid != info->pid)
+      return kNone;
+    info->pid = process->outer_pid;
+    info->tid = process->outer_pid;
+  }
+  return Find(*info);
+}
+
 ThreadStateTable::Part ThreadStateTable::PartOf(uint32_t thread,
                                                 size_t part) const {
   const Thread& of = threads_[thread];
