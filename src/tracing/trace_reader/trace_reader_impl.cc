@@ -175,7 +175,7 @@ void TraceReaderImpl::OnPacket(ConstBytes bytes) {
 void TraceReaderImpl::OnKernelPacket(const Packet& packet,
                                      SequenceState* sequence) {
   // The processes and clocks of other machines are not those of the host.
-  if (packet.is_of_other_machine)
+  if (packet.is_of_other_machine())
     return;
   std::optional<uint64_t> time_ns;
   bool is_related = true;
