@@ -137,8 +137,8 @@ void ServiceLink::Close(Clock::time_point goodbye_end) {
   const std::unique_ptr<Served> served = std::move(served_);
   ProducerIpcClient& connection = *served->connection;
   const bool has_lost_socket = connection.has_lost_socket();
-  if (!RunsInMemory([&] { served->handler->UpdateOffers(); }))
-    OnOutOfMemory();
+  // Without memory, the service is not told.
+  RunsInMemory([&] { served->handler->UpdateOffers(); });
   if (connection.ring_bytes() != 0 && served->handler->has_instances()) {
     survivor_ = std::move(served->handler);
     Lock lock(ClientLock());
