@@ -73,7 +73,7 @@ class Threads {
     if (thread.utid == 0) {
       thread.tid = place.tid;
       thread.is_main = place.tid == place.pid;
-      thread.utid = NewUtid(place, thread.is_main);
+      thread.utid = ++num_threads_;
     }
     thread.upid = UpidOf(place);
     return thread.utid;
@@ -86,8 +86,6 @@ class Threads {
     if (!is_new)
       return thread.utid;
     const uint32_t upid = UpidOf(0, pid);
-    if (pid == tid && pid != 0)
-      thread.utid = Find(0, pid).main_utid;
     for (const auto& [number, other] : threads_) {
       if (thread.utid == 0 && other.tid == tid &&
           (pid == 0 || other.upid == upid)) {
@@ -95,7 +93,8 @@ class Threads {
       }
     }
     if (thread.utid == 0) {
-      thread = {++num_threads_, upid, tid, std::string(name), false};
+      thread = {++num_threads_, upid, tid, std::string(name),
+                pid == tid && pid != 0};
       more_threads_.push_back(thread);
     }
     return thread.utid;
@@ -109,9 +108,6 @@ class Threads {
     if (process.upid == 0) {
       process.upid = ++num_processes_;
       process.pid = pid;
-      // Each process has a main thread.
-      if (process.main_utid == 0)
-        process.main_utid = ++num_threads_;
     }
     return process.upid;
   }
@@ -130,9 +126,9 @@ class Threads {
 
   void Write(RowWriter* processes, RowWriter* threads) const {
     for (const auto& [number, process] : processes_)
-      WriteProcess(process, processes, threads);
+      WriteProcess(process, processes);
     for (const auto& [pid, process] : undescribed_processes_)
-      WriteProcess(process, processes, threads);
+      WriteProcess(process, processes);
     for (const auto& [number, thread] : threads_)
       WriteThread(thread, threads);
     for (const Thread& thread : more_threads_)
@@ -145,8 +141,6 @@ class Threads {
     int64_t pid = 0;
     std::string name;
     int64_t start_ns = 0;
-    uint32_t main_utid = 0;
-    bool has_main_track = false;
   };
   struct Thread {
     uint32_t utid = 0;
@@ -164,29 +158,13 @@ class Threads {
     return number != 0 ? processes_[number] : undescribed_processes_[pid];
   }
 
-  uint32_t NewUtid(const TrackPlace& place, bool is_main) {
-    Process& process = Find(place.process_number, place.pid);
-    if (!is_main || process.has_main_track)
-      return ++num_threads_;
-    process.has_main_track = true;
-    if (process.main_utid == 0)
-      process.main_utid = ++num_threads_;
-    return process.main_utid;
-  }
-
-  static void WriteProcess(const Process& process,
-                           RowWriter* processes,
-                           RowWriter* threads) {
+  static void WriteProcess(const Process& process, RowWriter* rows) {
     WriteRow(kProcessTable,
              ProcessRow{{process.upid},
                         process.pid,
                         TextOrNull(process.name),
                         NullIf(process.start_ns == 0, process.start_ns)},
-             processes);
-    if (!process.has_main_track) {
-      WriteThread({process.main_utid, process.upid, process.pid, "", true},
-                  threads);
-    }
+             rows);
   }
   static void WriteThread(const Thread& thread, RowWriter* rows) {
     WriteRow(kThreadTable,

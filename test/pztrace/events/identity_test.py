@@ -267,6 +267,15 @@ class IdentityTest(TimelineCommandTest):
     error = self.run_command(trace, '--process', 'none', '-o', '/dev/null', code=1)[1]
     self.assertIn('; there are server (7), other (8)', error)
 
+  @unittest.skipUnless(has_sqlite(), 'pztrace was built without SQLite')
+  def test_threads_zero_and_one_are_all_threads(self):
+    program = Program(2, 7, 100, thread='first', tid=0)
+    other = Program(3, 7, 100, thread='second', tid=1)
+    trace = (program.begin() + b''.join(program.slice('a', 0, 10)) +
+             other.begin() + b''.join(other.slice('b', 0, 10)))
+    self.assertEqual(self.sql(trace, 'select tid, name, upid from thread order by tid'),
+                     ['0,first,1', '1,second,1'])
+
   @unittest.skipUnless(has_namespaces(), 'needs namespaces')
   def test_recorded_containers(self):
     command = '%s "$0" & %s "$0"; wait' % ((' '.join(CONTAINER),) * 2)
