@@ -18,7 +18,9 @@
 namespace table {
 
 enum class TableFormat {
-  // RFC 4180, with a line of headings. An empty text is "", null is nothing.
+  // RFC 4180, with a line of headings, but lines end in \n. An empty text is
+  // "",
+  // null is nothing.
   // Control characters other than tabs and line ends become \u001b and the
   // like.
   kCsv,

@@ -173,7 +173,7 @@ void TextRows::EndRow() {
   if (is_lone_null_)
     Append("\"\"");
   is_lone_null_ = false;
-  Append(is_json() ? "}\n" : "\r\n");
+  Append(is_json() ? "}\n" : "\n");
   next_column_ = 0;
   if (used_ >= kBlockSize)
     Flush();

@@ -97,6 +97,11 @@ struct Instant {
   uint64_t track;               // The same.
   uint64_t time_ns;             // On the trace's clock.
   const EventDetails* details;  // The same as for a slice.
+  // The same as for a slice, but unset without Callbacks::nests_instants.
+  // Slices and instants have the numbers of one count then.
+  uint32_t depth = 0;
+  uint64_t number = 0;
+  uint64_t parent = UINT64_MAX;
 };
 
 // A value of a counter, which is a track.
@@ -170,6 +175,14 @@ struct TrackInfo {
   int32_t pid = 0;
   int64_t tid = 0;
   int32_t order = 0;  // Among its siblings.
+  bool has_order = false;
+  // The order of the tracks in it: "lexicographic", "chronological" or
+  // "explicit"; empty if there is none.
+  std::string_view child_ordering;
+  std::string description;
+  // The name of the track itself, not of its thread or process.
+  std::string own_name;
+  bool is_state = false;
   bool is_counter = false;
   bool is_incremental = false;
   std::string unit;  // "ns", "count", "bytes", or the program's own.
@@ -308,6 +321,8 @@ class TraceReader {
     std::function<void(const CounterValue&)> on_counter = {};
     // True to read the details, which takes time.
     bool reads_details = false;
+    // True to find the slices around instants. They come later then.
+    bool nests_instants = false;
     // The most paths of slices that are told apart. Each takes memory. 0 means
     // that paths are not read.
     uint32_t max_paths = 0;

@@ -6,8 +6,8 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
-#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,11 +19,13 @@
 #include "src/program/io.h"
 #include "src/program/text.h"
 #include "src/pztrace/commands.h"
+#include "src/pztrace/commands/found_rows_output.h"
+#include "src/pztrace/commands/line_reader.h"
 #include "src/pztrace/program_name.h"
 #include "src/pztrace/tables/database.h"
+#include "src/pztrace/tables/sql_script.h"
 #include "src/pztrace/tables/trace_database.h"
 #include "src/pztrace/trace_file/output_file.h"
-#include "src/pztrace/trace_file/shown_name.h"
 #include "src/pztrace/trace_file/trace_input.h"
 #include "src/table/table_format.h"
 
@@ -33,174 +35,6 @@ namespace {
 
 using program::kFailure;
 using program::kSuccess;
-using table::Column;
-using CellType = FoundRows::CellType;
-
-// A column of the result. Cells of a column may have different types.
-struct FoundColumn {
-  std::string name;
-  CellType type = CellType::kNull;  // One that all cells can be read as.
-  size_t width = 0;                 // In characters, if it is shown as text.
-};
-
-// Returns the columns' names. No two are the same, as members of a JSON object
-// have to differ: as SQLite does it, another "name" is "name:1".
-std::vector<FoundColumn> ColumnsOf(const FoundRows& rows) {
-  std::vector<FoundColumn> columns;
-  const auto is_taken = [&columns](const std::string& name) {
-    return std::any_of(
-        columns.begin(), columns.end(),
-        [&name](const FoundColumn& column) { return column.name == name; });
-  };
-  for (size_t i = 0; i < rows.num_columns(); ++i) {
-    std::string name = rows.NameOf(i);
-    for (int n = 1; is_taken(name); ++n)
-      name = rows.NameOf(i) + ":" + std::to_string(n);
-    columns.push_back({std::move(name)});
-  }
-  return columns;
-}
-
-// Returns the type for cells of both.
-CellType CommonType(CellType a, CellType b) {
-  if (a == b || b == CellType::kNull)
-    return a;
-  if (a == CellType::kNull)
-    return b;
-  static_assert(CellType::kInteger < CellType::kReal &&
-                CellType::kReal < CellType::kText);
-  return std::max(a, b) == CellType::kReal ? CellType::kReal : CellType::kText;
-}
-
-std::string CellText(size_t column, FoundRows* rows) {
-  switch (rows->TypeOf(column)) {
-    case CellType::kNull:
-      return "null";
-    case CellType::kReal: {
-      std::string text;
-      program::AppendDouble(rows->Real(column), &text);
-      return text;
-    }
-    case CellType::kInteger:
-    case CellType::kText:
-    case CellType::kBytes:
-      break;
-  }
-  return ShownName(rows->Text(column));
-}
-
-size_t WidthOf(std::string_view text) {
-  return text.size() -
-         static_cast<size_t>(std::count_if(text.begin(), text.end(),
-                                           program::ContinuesCharacter));
-}
-
-// Prints a line of cells. Those of numbers end below each other.
-void PrintLine(const std::vector<FoundColumn>& columns,
-               const std::vector<std::string>& cells) {
-  std::string line;
-  for (size_t i = 0; i < columns.size(); ++i) {
-    const size_t width = std::min(columns[i].width, WidthOf(cells[i]));
-    const std::string spaces(columns[i].width - width, ' ');
-    const bool is_number = columns[i].type == CellType::kInteger ||
-                           columns[i].type == CellType::kReal;
-    line += i == 0 ? "" : "  ";
-    line += is_number ? spaces + cells[i] : cells[i] + spaces;
-  }
-  line.resize(line.find_last_not_of(' ') + 1);
-  printf("%s\n", line.c_str());
-}
-
-// Returns the texts of the row, and lets columns be as wide as they are.
-std::vector<std::string> TextsOf(FoundRows* rows,
-                                 std::vector<FoundColumn>* columns) {
-  std::vector<std::string> texts;
-  for (size_t i = 0; i < columns->size(); ++i) {
-    FoundColumn& column = (*columns)[i];
-    texts.push_back(CellText(i, rows));
-    column.type = CommonType(column.type, rows->TypeOf(i));
-    column.width = std::max(column.width, WidthOf(texts.back()));
-  }
-  return texts;
-}
-
-// Prints rows below each other. The first ones say how wide columns are, unless
-// a later one is wider: there may be more rows than memory has room for.
-void PrintText(std::vector<FoundColumn> columns, FoundRows* rows) {
-  constexpr size_t kMaxMeasured = 1000;
-  std::vector<std::vector<std::string>> lines(1);
-  for (FoundColumn& column : columns) {
-    lines[0].push_back(ShownName(column.name));
-    column.width = WidthOf(lines[0].back());
-  }
-  while (lines.size() <= kMaxMeasured && rows->Next())
-    lines.push_back(TextsOf(rows, &columns));
-  if (rows->has_failed())
-    return;
-  for (const auto& line : lines)
-    PrintLine(columns, line);
-  if (lines.size() <= kMaxMeasured)
-    return;
-  while (rows->Next())
-    PrintLine(columns, TextsOf(rows, &columns));
-}
-
-// Finds types for the cells of each column.
-void FindTypes(FoundRows* rows, std::vector<FoundColumn>* columns) {
-  while (rows->Next()) {
-    for (size_t i = 0; i < columns->size(); ++i) {
-      FoundColumn& column = (*columns)[i];
-      column.type = CommonType(column.type, rows->TypeOf(i));
-    }
-  }
-  rows->Restart();
-}
-
-void WriteCell(CellType type,
-               size_t column,
-               FoundRows* rows,
-               table::RowWriter* out) {
-  switch (type) {
-    case CellType::kNull:
-      return out->Null();
-    case CellType::kInteger:
-      return out->Number(rows->Integer(column));
-    case CellType::kReal:
-      return out->Number(rows->Real(column));
-    case CellType::kText:
-      return out->Text(rows->Text(column));
-    case CellType::kBytes:
-      return out->Bytes(rows->Text(column));
-  }
-}
-
-void WriteTable(std::vector<FoundColumn> columns,
-                table::TableFormat format,
-                FoundRows* rows) {
-  const bool has_types = table::HasTypes(format);
-  if (has_types)
-    FindTypes(rows, &columns);
-  if (rows->has_failed())
-    return;
-  std::vector<Column> described;
-  for (const FoundColumn& column : columns) {
-    using Type = Column::Type;
-    described.push_back(
-        {column.name, column.type == CellType::kInteger ? Type::kInt64
-                      : column.type == CellType::kReal  ? Type::kDouble
-                      : column.type == CellType::kBytes ? Type::kBytes
-                                                        : Type::kText});
-  }
-  const auto out = table::CreateRows(stdout, {format, false}, described);
-  while (rows->Next()) {
-    for (size_t i = 0; i < columns.size(); ++i) {
-      const CellType type = rows->TypeOf(i);
-      WriteCell(type != CellType::kNull && has_types ? columns[i].type : type,
-                i, rows, out.get());
-    }
-    out->EndRow();
-  }
-}
 
 // Returns whether |path| is a file that begins as SQLite's do. Reads nothing of
 // a pipe, which would be missing in the trace.
@@ -239,29 +73,131 @@ std::unique_ptr<Database> DatabaseOf(const std::string& file,
   return input->emplace().Open(file, "sql") ? std::move(database) : nullptr;
 }
 
+// Returns |text| if it is a query, and no option: one that begins with a
+// comment begins like an option.
+bool BeginsWithComment(const std::string& text) {
+  return text.size() > 2 && text.compare(0, 2, "--") == 0 &&
+         (text[2] == ' ' || text.find('\n') != std::string::npos);
+}
+
+// Answers queries from the terminal until its end.
+int AnswerTerminal(std::optional<table::TableFormat> format,
+                   Database* database) {
+  LineReader lines;
+  std::string text;
+  while (const auto line = lines.Read(text.empty() ? "sql> " : "...> ")) {
+    const std::vector<SqlToken> words = SqlTokensOf(*line);
+    if (text.empty() && !words.empty() &&
+        (words[0].Is("exit") || words[0].Is("quit"))) {
+      break;
+    }
+    // An empty line forgets what was written.
+    text = words.empty() ? "" : text + *line + '\n';
+    if (SqlScript::IsOpen(text))
+      continue;
+    lines.Remember(text.substr(0, text.size() - 1));
+    if (const auto rows = database->Find(std::exchange(text, "")))
+      PrintFoundRows(format, rows.get());
+    fflush(stdout);
+    if (!database->error().empty())
+      program::PrintError(kProgram, "%s", database->error().c_str());
+    database->ClearError();
+  }
+  return program::FlushStandardOutput(kProgram) ? kSuccess : kFailure;
+}
+
+// Reads the query in a file. Returns false, and has printed why, if it cannot.
+bool ReadQuery(const std::string& path, std::string* query) {
+  std::vector<uint8_t> content;
+  if (!program::ReadFile(kProgram, path, &content))
+    return false;
+  *query = program::WithoutByteOrderMark(
+      {reinterpret_cast<const char*>(content.data()), content.size()});
+  return true;
+}
+
+// Asks |arguments|: a trace, and perhaps a query.
+int AnswerSql(const program::Command& command,
+              const std::vector<std::string>& arguments,
+              std::string query_file,
+              std::optional<table::TableFormat> format) {
+  const std::string& file = arguments[0];
+  std::string query = arguments.size() > 1 ? arguments[1] : "";
+  if (arguments.size() > 2)
+    return WrongUsage(command,
+                      "'" + arguments[2] + "' is one argument too many");
+  if (!query.empty() && !query_file.empty())
+    return WrongUsage(command, "QUERY and --file are two queries");
+  const bool asks_terminal = query.empty() && query_file.empty() &&
+                             isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
+  if (query == "-" || (query.empty() && query_file.empty() && !asks_terminal))
+    query_file = "-";
+  if (file == "-" && (query_file == "-" || asks_terminal))
+    return WrongUsage(command, "QUERY is missing: FILE is the standard input");
+  const std::string problem = OutputProblem({file}, "-");
+  if (!problem.empty())
+    return WrongUsage(command, problem);
+  if (!query_file.empty() && !ReadQuery(query_file, &query))
+    return kFailure;
+  std::optional<TraceInput> input;
+  const auto database = DatabaseOf(file, &input);
+  if (!database)
+    return kFailure;
+  bool is_whole = true;
+  if (input) {
+    database->set_fill(
+        [&] { is_whole = FillTraceTables(file, &*input, database.get()); });
+  }
+  if (asks_terminal) {
+    database->FillAll();
+    return AnswerTerminal(format, database.get());
+  }
+  if (const auto rows = database->Find(query))
+    PrintFoundRows(format, rows.get());
+  const bool is_printed = program::FlushStandardOutput(kProgram);
+  if (!database->error().empty())
+    program::PrintError(kProgram, "%s", database->error().c_str());
+  return is_whole && is_printed && database->error().empty() ? kSuccess
+                                                             : kFailure;
+}
+
 }  // namespace
 
 int SqlMain(int argc, char** argv) {
-  std::string file;
-  std::string query;
+  std::vector<std::string> arguments;
+  std::string query_file;
   std::string format_name;
   const program::Command command = {
       "pztrace sql",
-      "[options] FILE QUERY",
-      R"(Prints what a query in SQLite's SQL finds in a trace:
+      "[options] FILE [QUERY]",
+      R"(Prints what a query in SQL finds in a trace:
 
   pztrace sql FILE 'select name, count(*), sum(dur) from slice group by name'
+
+Without a QUERY, it asks for queries; each ends with a semicolon.
 )",
       {{"FILE",
         "a trace, or what pztrace export --format sqlite has made of one; - is "
         "the standard input",
-        &file},
-       {"QUERY", "one statement, which can only read", &query},
+        &arguments},
+       {"-f, --file QUERIES",
+        "read the query from a file; - is the standard input", &query_file},
        {table::kFormatOption, table::kFormatHelp, &format_name}},
-      R"(The tables have the names of Perfetto's trace processor: slice, thread_track,
+      R"(A QUERY may be several statements, of which the last one prints what it finds;
+- is the standard input. They only read, and make views and tables of their own.
+
+The tables have the names of Perfetto's trace processor: slice, thread_track,
 args and so on. "select sql from sqlite_schema" prints them all.
 )"};
-  if (const auto exit_code = program::Parse(command, argc, argv))
+  std::vector<std::string> copies(argv, argv + argc);
+  std::vector<char*> words;
+  for (std::string& word : copies) {
+    if (BeginsWithComment(word))
+      word.insert(0, "\n");
+    words.push_back(word.data());
+  }
+  words.push_back(nullptr);
+  if (const auto exit_code = program::Parse(command, argc, words.data()))
     return *exit_code;
   std::optional<table::TableFormat> format;
   if (!format_name.empty()) {
@@ -270,25 +206,7 @@ args and so on. "select sql from sqlite_schema" prints them all.
     if (!format)
       return WrongUsage(command, why);
   }
-  const std::string problem = OutputProblem({file}, "-");
-  if (!problem.empty())
-    return WrongUsage(command, problem);
-  std::optional<TraceInput> input;
-  const auto database = DatabaseOf(file, &input);
-  if (!database)
-    return kFailure;
-  const auto rows = database->Find(query);
-  const bool is_whole =
-      !rows || !input || FillTraceTables(file, &*input, database.get());
-  if (rows && format)
-    WriteTable(ColumnsOf(*rows), *format, rows.get());
-  else if (rows)
-    PrintText(ColumnsOf(*rows), rows.get());
-  const bool is_printed = program::FlushStandardOutput(kProgram);
-  if (!database->error().empty())
-    program::PrintError(kProgram, "%s", database->error().c_str());
-  return is_whole && is_printed && database->error().empty() ? kSuccess
-                                                             : kFailure;
+  return AnswerSql(command, arguments, std::move(query_file), format);
 }
 
 }  // namespace pztrace

@@ -2,7 +2,9 @@
 
 #include "src/pztrace/tables/arg_rows.h"
 
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include <algorithm>
@@ -41,7 +43,39 @@ constexpr struct {
     {"legacy_ipc.message_line", "legacy_ipc.line"},
 };
 
+// Returns |value| as the type's name says, in the way of kDisplayExpression.
+std::string DisplayText(std::string_view type,
+                        std::optional<int64_t> integer,
+                        std::optional<double> real,
+                        std::optional<std::string_view> text) {
+  if (text)
+    return std::string(*text);
+  if (real) {
+    char digits[32];
+    snprintf(digits, sizeof(digits), "%.15g", *real);
+    return digits;
+  }
+  if (type == "pointer") {
+    char digits[32];
+    snprintf(digits, sizeof(digits), "0x%" PRIx64,
+             static_cast<uint64_t>(*integer));
+    return digits;
+  }
+  if (type == "bool")
+    return *integer != 0 ? "true" : "false";
+  return type == "uint" ? std::to_string(static_cast<uint64_t>(*integer))
+                        : std::to_string(*integer);
+}
+
+constexpr std::string_view kDisplayExpression =
+    "CASE WHEN value_type = 'bool' THEN iif(int_value, 'true', 'false') "
+    "WHEN value_type = 'uint' THEN printf('%llu', int_value) "
+    "WHEN value_type = 'pointer' THEN printf('0x%llx', int_value) "
+    "WHEN real_value IS NOT NULL THEN printf('%.15g', real_value) "
+    "ELSE coalesce(string_value, CAST(int_value AS TEXT)) END";
+
 struct ArgRow {
+  PrimaryKey id;
   int64_t set;
   std::string_view flat_key;
   std::string_view key;
@@ -52,6 +86,7 @@ struct ArgRow {
 };
 
 constexpr std::tuple kArgTable{
+    TableColumn{"id", "", &ArgRow::id},
     TableColumn{"arg_set_id", "", &ArgRow::set},
     TableColumn{"flat_key", "as `debug.user.ids`", &ArgRow::flat_key},
     TableColumn{"key", "as `debug.user.ids[0]`", &ArgRow::key},
@@ -112,7 +147,10 @@ struct ArgRows::ValueWriter {
 };
 
 std::vector<ColumnInfo> ArgRows::Columns() {
-  return InfosOf<ArgRow>(kArgTable);
+  std::vector<ColumnInfo> columns = InfosOf<ArgRow>(kArgTable);
+  columns.push_back({"display_value", "the value as a text", Unit::kNone,
+                     ValueType::kText, true, kDisplayExpression});
+  return columns;
 }
 
 void ArgRows::BeginSet(int64_t set, size_t size) {
@@ -241,8 +279,14 @@ void ArgRows::AddRow(const char* type,
                      std::optional<std::string_view> text) {
   keys_.push_back(std::hash<std::string_view>()(key_));
   budget_ -= std::min(budget_, flat_key_.size() + key_.size());
-  WriteRow(kArgTable, ArgRow{set_, flat_key_, key_, type, integer, real, text},
-           rows_);
+  WriteCells(kArgTable,
+             ArgRow{{id_++}, set_, flat_key_, key_, type, integer, real, text},
+             rows_);
+  if (shows_values_ && (integer || real || text))
+    rows_->Text(DisplayText(type, integer, real, text));
+  else if (shows_values_)
+    rows_->Null();
+  rows_->EndRow();
 }
 
 }  // namespace pztrace

@@ -34,8 +34,10 @@ class ArgRows final : public program::ValueSink {
  public:
   static std::vector<ColumnInfo> Columns();
 
-  // REQUIRES: |rows| outlives it.
-  explicit ArgRows(table::RowWriter* rows) : rows_(rows) {}
+  // Without |shows_values|, the column display_value is not written: it is
+  // computed of the others, or not read. REQUIRES: |rows| outlives it.
+  ArgRows(table::RowWriter* rows, bool shows_values)
+      : rows_(rows), shows_values_(shows_values) {}
 
   // Begins the rows of an event, whose arguments have |size| bytes. Then come
   // the members of a dictionary, and FinishSet().
@@ -78,6 +80,8 @@ class ArgRows final : public program::ValueSink {
               std::optional<std::string_view> text = std::nullopt);
 
   table::RowWriter* const rows_;
+  const bool shows_values_;
+  int64_t id_ = 0;  // That of the next row.
   int64_t set_ = 0;
   std::vector<Level> levels_;
   std::string flat_key_;

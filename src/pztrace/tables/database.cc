@@ -10,11 +10,23 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <functional>
+#include <iterator>
 #include <optional>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "src/program/io.h"
 #include "src/pztrace/tables/database_tables.h"
+#include "src/pztrace/tables/span_join.h"
+#include "src/pztrace/tables/sql_candidates.h"
+#include "src/pztrace/tables/sql_functions.h"
+#include "src/pztrace/tables/sql_library.h"
+#include "src/pztrace/tables/sql_script.h"
+#include "src/pztrace/tables/sqlite_rows.h"
+#include "src/pztrace/tables/statement_functions.h"
 #include "src/pztrace/tables/stored_table.h"
 #include "src/pztrace/trace_file/output_file.h"
 
@@ -22,136 +34,20 @@ namespace pztrace {
 
 namespace {
 
-constexpr char kExtractArg[] = "extract_arg";
+// The database of what queries make.
+constexpr char kOwn[] = "temp";
+
+// The words that statements which find no rows begin with.
+constexpr std::string_view kMaking[] = {"CREATE", "DROP",   "INSERT", "REPLACE",
+                                        "UPDATE", "DELETE", "WITH"};
+constexpr std::string_view kReadingPragmas[] = {"table_info", "table_xinfo",
+                                                "table_list", "function_list",
+                                                "index_list", "module_list"};
 
 struct CloseDatabase {
   void operator()(sqlite3* database) const { sqlite3_close(database); }
 };
 using ScopedDatabase = std::unique_ptr<sqlite3, CloseDatabase>;
-
-struct FinalizeStatement {
-  void operator()(sqlite3_stmt* statement) const {
-    sqlite3_finalize(statement);
-  }
-};
-using Statement = std::unique_ptr<sqlite3_stmt, FinalizeStatement>;
-
-// Writes rows by an INSERT statement. Rows after the first failure are ignored.
-class InsertedRows : public table::RowWriter {
- public:
-  InsertedRows(Statement statement, std::string* error)
-      : statement_(std::move(statement)), error_(error) {}
-
-  void Text(std::string_view text) override {
-    if (IsWholeText(text))
-      Bind(text);
-    else
-      Bind(WholeText(text));
-  }
-  void Bytes(std::string_view bytes) override {
-    Check(sqlite3_bind_blob64(statement_.get(), ++column_,
-                              bytes.empty() ? "" : bytes.data(), bytes.size(),
-                              SQLITE_TRANSIENT));
-  }
-  void Bool(bool value) override { Number(int64_t{value}); }
-  void Number(int64_t number) override {
-    Check(sqlite3_bind_int64(statement_.get(), ++column_, number));
-  }
-  void Number(uint64_t number) override {
-    Number(static_cast<int64_t>(number));
-  }
-  void Number(float number) override { Number(static_cast<double>(number)); }
-  void Number(double number) override {
-    Check(sqlite3_bind_double(statement_.get(), ++column_, number));
-  }
-  void Json(std::string_view json) override { Text(json); }
-  void Null() override {
-    Check(sqlite3_bind_null(statement_.get(), ++column_));
-  }
-  void EndRow() override {
-    column_ = 0;
-    if (!error_->empty())
-      return;
-    sqlite3_step(statement_.get());
-    Check(sqlite3_reset(statement_.get()));
-  }
-  void KeepBeginning(Beginning*) override {}
-  void Begin(const Beginning&) override {}
-  void Flush() override {}
-
- private:
-  void Bind(std::string_view text) {
-    Check(sqlite3_bind_text64(statement_.get(), ++column_,
-                              text.empty() ? "" : text.data(), text.size(),
-                              SQLITE_TRANSIENT, SQLITE_UTF8));
-  }
-  void Check(int result) {
-    if (result != SQLITE_OK && error_->empty())
-      *error_ = sqlite3_errmsg(sqlite3_db_handle(statement_.get()));
-  }
-
-  const Statement statement_;
-  std::string* const error_;
-  int column_ = 0;
-};
-
-class SqliteRows : public FoundRows {
- public:
-  SqliteRows(Statement statement, std::string* error)
-      : statement_(std::move(statement)), error_(error) {}
-
-  bool Next() override {
-    const int result = sqlite3_step(statement_.get());
-    if (result != SQLITE_ROW && result != SQLITE_DONE && error_->empty())
-      *error_ = sqlite3_errmsg(sqlite3_db_handle(statement_.get()));
-    return result == SQLITE_ROW;
-  }
-  bool has_failed() const override { return !error_->empty(); }
-  void Restart() override { sqlite3_reset(statement_.get()); }
-  size_t num_columns() const override {
-    return static_cast<size_t>(sqlite3_column_count(statement_.get()));
-  }
-  std::string NameOf(size_t column) const override {
-    const char* const name =
-        sqlite3_column_name(statement_.get(), static_cast<int>(column));
-    return name != nullptr ? name : "";
-  }
-  CellType TypeOf(size_t column) override {
-    switch (sqlite3_column_type(statement_.get(), static_cast<int>(column))) {
-      case SQLITE_INTEGER:
-        return CellType::kInteger;
-      case SQLITE_FLOAT:
-        return CellType::kReal;
-      case SQLITE_TEXT:
-        return CellType::kText;
-      case SQLITE_BLOB:
-        return CellType::kBytes;
-    }
-    return CellType::kNull;
-  }
-  int64_t Integer(size_t column) override {
-    return sqlite3_column_int64(statement_.get(), static_cast<int>(column));
-  }
-  double Real(size_t column) override {
-    return sqlite3_column_double(statement_.get(), static_cast<int>(column));
-  }
-  std::string_view Text(size_t column) override {
-    // A blob gives its bytes, any other cell its text.
-    const int index = static_cast<int>(column);
-    const void* const bytes =
-        TypeOf(column) == CellType::kBytes
-            ? sqlite3_column_blob(statement_.get(), index)
-            : sqlite3_column_text(statement_.get(), index);
-    if (bytes == nullptr)
-      return {};
-    return {static_cast<const char*>(bytes),
-            static_cast<size_t>(sqlite3_column_bytes(statement_.get(), index))};
-  }
-
- private:
-  const Statement statement_;
-  std::string* const error_;
-};
 
 class SqliteDatabase : public Database {
  public:
@@ -185,6 +81,8 @@ class SqliteDatabase : public Database {
            Check(AddTraceModule(database_.get(), &tables_));
   }
 
+  bool is_in_memory() const override { return is_in_memory_; }
+
   bool MakeTable(const std::string& name, const std::string& columns) override {
     if (!is_in_memory_)
       return Run(("CREATE TABLE " + name + "(" + columns + ")").c_str());
@@ -208,8 +106,7 @@ class SqliteDatabase : public Database {
     std::string text = std::string("INSERT INTO ") + table + " VALUES(?";
     for (size_t i = 1; i < num_columns; ++i)
       text += ",?";
-    return std::make_unique<InsertedRows>(Prepare((text + ")").c_str()),
-                                          &error_);
+    return RowsInto(Prepare((text + ")").c_str()), &error_);
   }
 
   void FinishRows() override {
@@ -225,9 +122,14 @@ class SqliteDatabase : public Database {
             .c_str());
   }
 
+  void set_fill(std::function<void()> fill) override {
+    fill_ = std::move(fill);
+  }
+  void FillAll() override;
   std::unique_ptr<FoundRows> Find(const std::string& query) override;
 
   const std::string& error() const override { return error_; }
+  void ClearError() override { error_.clear(); }
 
  private:
   static int Authorize(void* self,
@@ -236,9 +138,16 @@ class SqliteDatabase : public Database {
                        const char* function,
                        const char*,
                        const char*);
-  static void ExtractArg(sqlite3_context* context,
-                         int,
-                         sqlite3_value** arguments);
+  bool MayDo(int action,
+             std::string_view first,
+             std::string_view second,
+             std::string_view database);
+  bool Restrict();
+  bool Define(const SqlStatement& statement);
+  bool RunToLast(const std::string& sql, ScopedStatement* last);
+  bool Finish(sqlite3_stmt* statement);
+  std::unique_ptr<FoundRows> RunAll(const std::vector<std::string>& texts);
+  void FillOnce();
 
   bool Check(int result) {
     if (result != SQLITE_OK && error_.empty())
@@ -247,113 +156,197 @@ class SqliteDatabase : public Database {
   }
   // Returns null if there is no statement in |text|, or it is wrong. Sets
   // |rest| to what is after the statement.
-  Statement Prepare(const char* text, const char** rest = nullptr) {
+  ScopedStatement Prepare(const char* text, const char** rest = nullptr) {
     sqlite3_stmt* statement = nullptr;
     Check(sqlite3_prepare_v2(database_.get(), text, -1, &statement, rest));
-    return Statement(statement);
+    return ScopedStatement(statement);
   }
-  bool Restrict();
-  void PrepareExtractArg();
 
   // A database in memory has these tables; a file has its own.
   StoredTexts texts_;
   StoredTables tables_;
   bool is_in_memory_ = false;
   ScopedDatabase database_;
-  Statement find_arg_;
+  std::function<void()> fill_;
+  SqlScript script_;
+  std::unique_ptr<StatementFunctions> functions_;  // Null until Restrict().
   bool is_refused_ = false;
-  bool extracts_args_ = false;
   std::string error_;
 };
 
-// Returns SQLITE_OK for what a query needs to read the database.
-int SqliteDatabase::Authorize(void* database,
-                              int action,
-                              const char* table,
-                              const char* function,
-                              const char*,
-                              const char*) {
-  auto* const self = static_cast<SqliteDatabase*>(database);
+// Returns whether a query may do this to |database|, which SQLite calls "main",
+// or "temp" if it is for what queries make.
+bool SqliteDatabase::MayDo(int action,
+                           std::string_view first,
+                           std::string_view second,
+                           std::string_view database) {
+  const auto is_one_of = [](std::string_view word, const auto& words) {
+    return std::find(std::begin(words), std::end(words), word) !=
+           std::end(words);
+  };
   switch (action) {
     case SQLITE_SELECT:
     case SQLITE_READ:
     case SQLITE_RECURSIVE:
-      return SQLITE_OK;
+    case SQLITE_CREATE_TEMP_INDEX:
+    case SQLITE_CREATE_TEMP_TABLE:
+    case SQLITE_CREATE_TEMP_VIEW:
+    case SQLITE_DROP_TEMP_INDEX:
+    case SQLITE_DROP_TEMP_TABLE:
+    case SQLITE_DROP_TEMP_VIEW:
+      return true;
     case SQLITE_FUNCTION:
-      if (strcmp(function, kExtractArg) == 0)
-        self->extracts_args_ = true;
-      if (strcmp(function, "load_extension") != 0)
-        return SQLITE_OK;
-      break;
+      functions_->NoteCall(second);
+      return second != "load_extension";
+    case SQLITE_PRAGMA:
+      return is_one_of(first, kReadingPragmas);
+    case SQLITE_CREATE_VTABLE:
+      return database == kOwn && IsSpanJoin(second);
     case SQLITE_UPDATE:
       // So SQLite declares the columns of json_each(). It lets no statement do
       // this.
-      if (strcmp(table, "sqlite_master") == 0)
-        return SQLITE_OK;
-      break;
+      return database == kOwn || first == "sqlite_master";
+    case SQLITE_INSERT:
+    case SQLITE_DELETE:
+    case SQLITE_DROP_VTABLE:
+    case SQLITE_REINDEX:
+      return database == kOwn;
   }
+  return false;
+}
+
+int SqliteDatabase::Authorize(void* database,
+                              int action,
+                              const char* first,
+                              const char* second,
+                              const char* name,
+                              const char*) {
+  const auto text = [](const char* word) {
+    return word != nullptr ? std::string_view(word) : std::string_view();
+  };
+  auto* const self = static_cast<SqliteDatabase*>(database);
+  if (self->MayDo(action, text(first), text(second), text(name)))
+    return SQLITE_OK;
   self->is_refused_ = true;
   return SQLITE_DENY;
 }
 
-void SqliteDatabase::PrepareExtractArg() {
-  find_arg_ = Prepare(
-      "SELECT coalesce(int_value, real_value, string_value) FROM args "
-      "WHERE arg_set_id = ?1 AND key = ?2");
-}
-
-// Implements extract_arg(arg_set_id, key), which Perfetto's trace processor
-// has, too.
-void SqliteDatabase::ExtractArg(sqlite3_context* context,
-                                int,
-                                sqlite3_value** arguments) {
-  auto* const self = static_cast<SqliteDatabase*>(sqlite3_user_data(context));
-  if (!self->find_arg_)
-    self->PrepareExtractArg();
-  sqlite3_stmt* const find = self->find_arg_.get();
-  if (find == nullptr)
-    return sqlite3_result_error(context, self->error_.c_str(), -1);
-  sqlite3_bind_value(find, 1, arguments[0]);
-  sqlite3_bind_value(find, 2, arguments[1]);
-  if (sqlite3_step(find) == SQLITE_ROW)
-    sqlite3_result_value(context, sqlite3_column_value(find, 0));
-  sqlite3_reset(find);
-}
-
-// Forbids all but reading. What the file says itself is not trusted: its views
-// cannot call functions such as extract_arg(), which could call itself.
+// Forbids all but reading, and gives queries what they may use. What the file
+// says itself is not trusted: its views cannot call functions such as
+// extract_arg(), which could call itself.
 bool SqliteDatabase::Restrict() {
+  if (functions_)
+    return true;
+  functions_ = std::make_unique<StatementFunctions>(database_.get());
   // A large sort would make a temporary file.
-  return Run("PRAGMA temp_store = MEMORY") &&
-         Check(sqlite3_db_config(database_.get(),
-                                 SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr)) &&
-         Check(sqlite3_create_function_v2(database_.get(), kExtractArg, 2,
-                                          SQLITE_UTF8, this, ExtractArg,
-                                          nullptr, nullptr, nullptr)) &&
-         Check(sqlite3_set_authorizer(database_.get(), Authorize, this));
+  if (!Run("PRAGMA temp_store = MEMORY") ||
+      !Check(sqlite3_db_config(database_.get(), SQLITE_DBCONFIG_TRUSTED_SCHEMA,
+                               0, nullptr)) ||
+      !Check(AddSqlFunctions(database_.get())) ||
+      !Check(AddSpanJoins(database_.get()))) {
+    return false;
+  }
+  for (const std::string& text : SqlScript::Split(kSqlLibrary)) {
+    SqlStatement statement;
+    if (!script_.Read(text, &statement, &error_) || !Define(statement))
+      return false;
+  }
+  return Check(sqlite3_set_authorizer(database_.get(), Authorize, this));
+}
+
+// Does what needs no rows.
+bool SqliteDatabase::Define(const SqlStatement& statement) {
+  if (statement.kind == SqlStatement::Kind::kFunction)
+    return Check(functions_->Add(statement.function));
+  ScopedStatement prepared;
+  return statement.sql.empty() || (RunToLast(statement.sql, &prepared) &&
+                                   (!prepared || Finish(prepared.get())));
+}
+
+// Prepares the last statement in |sql|, and runs those before it.
+bool SqliteDatabase::RunToLast(const std::string& sql, ScopedStatement* last) {
+  for (const char* rest = sql.c_str(); *rest != '\0';) {
+    if (*last && !Finish(last->get()))
+      return false;
+    const std::vector<SqlToken> tokens = SqlTokensOf(rest);
+    *last = Prepare(rest, &rest);
+    const bool is_making =
+        !tokens.empty() &&
+        std::any_of(std::begin(kMaking), std::end(kMaking),
+                    [&](std::string_view word) { return tokens[0].Is(word); });
+    // VACUUM INTO is refused only when it runs, and REINDEX only if there is an
+    // index.
+    if (*last && !is_making &&
+        (!sqlite3_stmt_readonly(last->get()) ||
+         sqlite3_column_count(last->get()) == 0)) {
+      is_refused_ = true;
+    }
+    if (is_refused_) {
+      error_ =
+          "a query can only read this database, and make views and tables of "
+          "its own";
+    }
+    if (!error_.empty())
+      return false;
+  }
+  return functions_->PrepareCalled() || Check(SQLITE_ERROR);
+}
+
+bool SqliteDatabase::Finish(sqlite3_stmt* statement) {
+  int result;
+  do
+    result = sqlite3_step(statement);
+  while (result == SQLITE_ROW);
+  return result == SQLITE_DONE || Check(result);
+}
+
+void SqliteDatabase::FillAll() {
+  for (const auto& [name, table] : tables_)
+    table->SetRead(~uint64_t{0});
+  FillOnce();
+}
+
+void SqliteDatabase::FillOnce() {
+  if (const auto fill = std::exchange(fill_, nullptr))
+    fill();
 }
 
 std::unique_ptr<FoundRows> SqliteDatabase::Find(const std::string& query) {
-  if (!Restrict())
-    return nullptr;
-  const char* rest = nullptr;
-  Statement statement = Prepare(query.c_str(), &rest);
-  // VACUUM INTO is refused only when it runs, and REINDEX only if there is an
-  // index.
-  if (is_refused_ ||
-      (statement && (!sqlite3_stmt_readonly(statement.get()) ||
-                     sqlite3_column_count(statement.get()) == 0)))
-    error_ = "a query can only read this database: SELECT, WITH or VALUES";
-  else if (error_.empty() && !statement)
+  is_refused_ = false;
+  const std::vector<std::string> texts = SqlScript::Split(query);
+  if (error_.empty() && texts.empty())
     error_ = "the query is empty";
-  else if (error_.empty() && Prepare(rest) != nullptr)
-    error_ = "only one query can be asked";
-  // The tables have to know what it reads before they are filled.
-  if (error_.empty() && is_in_memory_ && extracts_args_)
-    PrepareExtractArg();
+  auto rows = Restrict() && error_.empty() ? RunAll(texts) : nullptr;
   if (!error_.empty())
-    return nullptr;
-  return std::make_unique<SqliteRows>(std::move(statement), &error_);
+    error_ += CandidatesFor(error_, query, database_.get());
+  return rows;
+}
+
+std::unique_ptr<FoundRows> SqliteDatabase::RunAll(
+    const std::vector<std::string>& texts) {
+  for (const std::string& text : texts) {
+    const bool is_last = &text == &texts.back();
+    SqlStatement statement;
+    if (!script_.Read(text, &statement, &error_))
+      return nullptr;
+    if (statement.kind != SqlStatement::Kind::kReads) {
+      if (!Define(statement))
+        return nullptr;
+      continue;
+    }
+    if (!is_last)
+      FillAll();
+    ScopedStatement last;
+    if (!RunToLast(statement.sql, &last))
+      return nullptr;
+    // The tables have to know what it reads before they are filled.
+    FillOnce();
+    if (is_last && sqlite3_column_count(last.get()) != 0)
+      return RowsOf(std::move(last), &error_);
+    if (!Finish(last.get()))
+      return nullptr;
+  }
+  return nullptr;
 }
 
 // Returns false, and sets |why|, if |path| is no file that can be replaced.

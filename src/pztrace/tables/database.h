@@ -6,42 +6,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
 
+#include "src/pztrace/tables/found_rows.h"
 #include "src/table/row_writer.h"
 
 namespace pztrace {
-
-// The rows that a query has found.
-class FoundRows {
- public:
-  enum class CellType { kNull, kInteger, kReal, kText, kBytes };
-
-  virtual ~FoundRows() = default;
-  FoundRows(const FoundRows&) = delete;
-  FoundRows& operator=(const FoundRows&) = delete;
-
-  // Moves to the first or the next row. Returns false at the end, or if the
-  // query has failed: then Database::error() says why.
-  virtual bool Next() = 0;
-  virtual bool has_failed() const = 0;
-  // Goes back to the beginning, which runs the query again.
-  virtual void Restart() = 0;
-
-  virtual size_t num_columns() const = 0;
-  virtual std::string NameOf(size_t column) const = 0;
-  // Return a cell of the row. A cell of one type can be read as another one:
-  // SQLite converts it. A text is valid until the next call.
-  virtual CellType TypeOf(size_t column) = 0;
-  virtual int64_t Integer(size_t column) = 0;
-  virtual double Real(size_t column) = 0;
-  virtual std::string_view Text(size_t column) = 0;
-
- protected:
-  FoundRows() = default;
-};
 
 // A database of SQLite.
 class Database {
@@ -66,6 +39,8 @@ class Database {
   // Runs statements that return no rows. Returns false if one has failed, now
   // or before.
   virtual bool Run(const char* statements) = 0;
+  // Returns whether columns that are expressions of others have to be written.
+  virtual bool is_in_memory() const = 0;
   // Makes a table. |columns| are their names and types, with commas between
   // them. The first one may be the PRIMARY KEY.
   virtual bool MakeTable(const std::string& name,
@@ -85,13 +60,20 @@ class Database {
   // Makes each number in that column null that is no "id" of the table.
   // REQUIRES: FinishRows() was called.
   virtual void RemoveReferences(const char* table, const char* column) = 0;
-  // Returns the rows that |query| finds: one statement, which only reads this
-  // database. It cannot open, write or attach files. Returns null if that is
-  // not so, or it is wrong; error() says why. From then on, nothing else can be
-  // done with a file. REQUIRES: the database outlives the rows.
+  // Sets what fills the tables of a database in memory, as far as they are
+  // read. It is called at most once, and not if a query is wrong.
+  virtual void set_fill(std::function<void()> fill) = 0;
+  // Fills them with all that may be read, for more than one Find().
+  virtual void FillAll() = 0;
+  // Runs the statements of |query|, which only read this database, and make
+  // views, tables and functions of their own. They cannot open, write or attach
+  // files. Returns the rows that the last one finds; null if it finds none, or
+  // one is wrong: then error() says why. From then on, nothing else can be done
+  // with a file. REQUIRES: the database outlives the rows.
   virtual std::unique_ptr<FoundRows> Find(const std::string& query) = 0;
   // Returns the first error, or an empty text.
   virtual const std::string& error() const = 0;
+  virtual void ClearError() = 0;
 
  protected:
   Database() = default;

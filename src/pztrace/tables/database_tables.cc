@@ -53,8 +53,12 @@ int Connect(sqlite3* database,
             sqlite3_vtab** table,
             char**) {
   std::string declaration = "CREATE TABLE x(";
-  for (int i = 3; i < num_arguments; ++i)
-    declaration += std::string(i == 3 ? "" : ",") + arguments[i];
+  for (int i = 3; i < num_arguments; ++i) {
+    // SQLite has no computed columns in such tables.
+    const std::string_view column = arguments[i];
+    declaration += std::string(i == 3 ? "" : ",");
+    declaration += column.substr(0, column.find(" AS ("));
+  }
   const int result =
       sqlite3_declare_vtab(database, (declaration + ")").c_str());
   if (result != SQLITE_OK)
@@ -90,7 +94,16 @@ bool CanFind(StoredTable* stored, sqlite3_index_info* index, int constraint) {
       wanted.iColumn < 0) {
     return false;
   }
-  const auto& column = stored->columns()[static_cast<size_t>(wanted.iColumn)];
+  const size_t place = stored->PlaceOf(wanted.iColumn);
+  if (place == StoredTable::kNull)
+    return false;
+  const auto& column = stored->columns()[place];
+#if SQLITE_VERSION_NUMBER >= 3038000
+  // Rows for several texts would not be in the order of the table.
+  if (column.type == ColumnType::kText &&
+      sqlite3_vtab_in(index, constraint, -1))
+    return false;
+#endif
   return column.is_read &&
          (column.type == ColumnType::kInteger ||
           (column.type == ColumnType::kText &&
@@ -105,11 +118,13 @@ bool SetOrder(StoredTable* stored, sqlite3_index_info* index) {
     const auto& wanted = index->aOrderBy[i];
     if (wanted.iColumn < 0)
       return false;
-    const auto& column = stored->columns()[static_cast<size_t>(wanted.iColumn)];
+    const size_t place = stored->PlaceOf(wanted.iColumn);
+    if (place == StoredTable::kNull)
+      return false;
+    const auto& column = stored->columns()[place];
     if (!column.is_read || column.type == ColumnType::kReal)
       return false;
-    order +=
-        (wanted.desc ? "-" : "") + std::to_string(wanted.iColumn + 1) + ' ';
+    order += (wanted.desc ? "-" : "") + std::to_string(place + 1) + ' ';
   }
   index->idxStr = sqlite3_mprintf("%s", order.c_str());
   index->needToFreeIdxStr = 1;
@@ -135,12 +150,10 @@ int BestIndex(sqlite3_vtab* table, sqlite3_index_info* index) {
   StoredTable* const stored = static_cast<TraceTable*>(table)->stored;
   stored->SetRead(index->colUsed);
   const auto rank = [stored](int column) {
-    if (column == 0 && stored->has_key())
+    const size_t place = stored->PlaceOf(column);
+    if (place == 0 && stored->has_key())
       return 2;
-    return stored->columns()[static_cast<size_t>(column)].type !=
-                   ColumnType::kText
-               ? 1
-               : 0;
+    return stored->columns()[place].type != ColumnType::kText ? 1 : 0;
   };
   int best = -1;
   for (int i = 0; i < index->nConstraint; ++i) {
@@ -154,7 +167,8 @@ int BestIndex(sqlite3_vtab* table, sqlite3_index_info* index) {
   index->estimatedRows = kRows;
   index->estimatedCost = kRows;
   const bool is_in_order = index->nOrderBy == 1 && stored->has_key() &&
-                           index->aOrderBy[0].iColumn == 0 &&
+                           index->aOrderBy[0].iColumn >= 0 &&
+                           stored->PlaceOf(index->aOrderBy[0].iColumn) == 0 &&
                            !index->aOrderBy[0].desc;
   index->orderByConsumed = is_in_order || (best < 0 && index->nOrderBy != 0 &&
                                            SetOrder(stored, index));
@@ -162,7 +176,7 @@ int BestIndex(sqlite3_vtab* table, sqlite3_index_info* index) {
     return SQLITE_OK;
   const int column = index->aConstraint[best].iColumn;
   const bool is_key = rank(column) == 2;
-  index->idxNum = kFirstColumn + column;
+  index->idxNum = kFirstColumn + static_cast<int>(stored->PlaceOf(column));
   index->aConstraintUsage[best].argvIndex = 1;
   index->estimatedRows = is_key              ? 1
                          : rank(column) == 1 ? kRowsOfNumber
@@ -231,7 +245,10 @@ int IsAtEnd(sqlite3_vtab_cursor* cursor) {
 
 int GiveCell(sqlite3_vtab_cursor* cursor, sqlite3_context* context, int index) {
   const TraceCursor& rows = CursorOf(cursor);
-  const auto& column = rows.stored->columns()[static_cast<size_t>(index)];
+  const size_t place = rows.stored->PlaceOf(index);
+  if (place == StoredTable::kNull)
+    return SQLITE_OK;
+  const auto& column = rows.stored->columns()[place];
   if (!column.is_read)
     return SQLITE_OK;
   const auto number = column.numbers.Get(rows.rows.row());

@@ -48,6 +48,21 @@ void SortByBits(const std::vector<uint64_t>& ranks,
   rows->swap(sorted);
 }
 
+// Returns the place of the comma after the first column, or the end.
+size_t EndOfColumn(std::string_view declaration) {
+  size_t depth = 0;
+  for (size_t i = 0; i < declaration.size(); ++i) {
+    const char c = declaration[i];
+    if (c == '(')
+      ++depth;
+    else if (c == ')')
+      --depth;
+    else if (c == ',' && depth == 0)
+      return i;
+  }
+  return declaration.size();
+}
+
 }  // namespace
 
 bool IsWholeText(std::string_view text) {
@@ -244,10 +259,23 @@ StoredTable::StoredTable(std::string_view declaration, StoredTexts* texts)
   constexpr auto kNone = std::string_view::npos;
   while (!declaration.empty()) {
     const size_t begin = declaration.find_first_not_of(" \n");
-    const size_t end = std::min(declaration.find(','), declaration.size());
+    const size_t end = EndOfColumn(declaration);
     const std::string_view column = declaration.substr(begin, end - begin);
     declaration.remove_prefix(std::min(end + 1, declaration.size()));
     using Type = Column::Type;
+    const size_t same = column.find(" AS (");
+    const std::string_view expression =
+        same == kNone ? std::string_view()
+                      : column.substr(same + 5, column.rfind(')') - same - 5);
+    if (same != kNone && expression.find(' ') == kNone) {
+      const auto found = std::find_if(
+          columns_.begin(), columns_.end(),
+          [&](const Column& one) { return one.name == expression; });
+      repeated_.push_back(found == columns_.end()
+                              ? kNull
+                              : static_cast<size_t>(found - columns_.begin()));
+      continue;
+    }
     const bool is_key = column.find("PRIMARY KEY") != kNone;
     has_key_ = has_key_ || is_key;
     columns_.push_back({std::string(column.substr(0, column.find(' '))),
@@ -265,10 +293,12 @@ void StoredTable::SetRead(uint64_t columns) {
   if (is_finished_)
     return;
   is_read_ = true;
-  for (size_t i = 0; i < columns_.size(); ++i) {
-    const bool is_key = i == 0 && has_key_;
-    if (is_key || (columns >> std::min<size_t>(i, 63) & 1) != 0)
-      columns_[i].is_read = true;
+  if (has_key_)
+    columns_[0].is_read = true;
+  for (size_t i = 0; i < columns_.size() + repeated_.size(); ++i) {
+    const size_t place = PlaceOf(static_cast<int>(i));
+    if (place != kNull && (columns >> std::min<size_t>(i, 63) & 1) != 0)
+      columns_[place].is_read = true;
   }
 }
 

@@ -95,7 +95,9 @@ class StoredTable {
   };
 
   // |declaration| is that of CREATE TABLE: names and types with commas between
-  // them. A PRIMARY KEY is the first column. REQUIRES: |texts| outlives it.
+  // them. A PRIMARY KEY is the first column. Of "a INTEGER AS (b)", column a is
+  // column b, and of "a INTEGER AS (NULL)" it is null; such ones are the last.
+  // One of a longer expression is written, too. REQUIRES: |texts| outlives it.
   StoredTable(std::string_view declaration, StoredTexts* texts);
 
   // Returns a writer of all columns. REQUIRES: the table outlives it.
@@ -114,6 +116,12 @@ class StoredTable {
 
   bool has_key() const { return has_key_; }
   std::vector<Column>& columns() { return columns_; }
+  // Returns the place in columns() of a column of the declaration, or kNull.
+  static constexpr size_t kNull = SIZE_MAX;
+  size_t PlaceOf(int column) const {
+    const auto place = static_cast<size_t>(column);
+    return place < columns_.size() ? place : repeated_[place - columns_.size()];
+  }
   StoredTexts* texts() const { return texts_; }
   uint32_t num_rows() const { return num_rows_; }
   // Returns the row at a place in the order of the key.
@@ -143,6 +151,7 @@ class StoredTable {
   bool is_read_ = false;
   bool is_finished_ = false;
   std::vector<Column> columns_;
+  std::vector<size_t> repeated_;  // The places of those that are not written.
   uint32_t num_rows_ = 0;
   std::vector<uint32_t> order_;  // Empty if the rows are in order.
   std::map<Order, std::vector<uint32_t>> more_orders_;

@@ -70,6 +70,8 @@ std::string SqlColumnsOf(const std::vector<ColumnInfo>& infos) {
     text += text.empty() ? "" : ", ";
     text += info.name;
     text += SqlTypeOf(info);
+    if (!info.expression.empty())
+      text += " AS (" + std::string(info.expression) + ")";
   }
   return text;
 }

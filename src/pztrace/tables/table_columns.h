@@ -69,6 +69,8 @@ struct ColumnInfo {
   Unit unit;
   ValueType type;
   bool is_nullable;
+  // If it is not written: the expression of SQL for it, of other columns.
+  std::string_view expression = {};
 };
 
 // The description of a table.
@@ -220,7 +222,8 @@ std::vector<ColumnInfo> Joined(
 // Returns the columns as writers of rows need them.
 std::vector<table::Column> ColumnsOf(const std::vector<ColumnInfo>& infos);
 
-// Returns the columns as in SQLite's CREATE TABLE.
+// Returns the columns as in SQLite's CREATE TABLE. REQUIRES: those that are not
+// written are the last ones.
 std::string SqlColumnsOf(const std::vector<ColumnInfo>& infos);
 
 }  // namespace pztrace

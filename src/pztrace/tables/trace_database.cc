@@ -24,9 +24,11 @@
 #include "src/pztrace/events/timeline_reader.h"
 #include "src/pztrace/program_name.h"
 #include "src/pztrace/tables/arg_rows.h"
+#include "src/pztrace/tables/sql_library.h"
 #include "src/pztrace/tables/task_rows.h"
 #include "src/pztrace/tables/thread_rows.h"
 #include "src/pztrace/tables/trace_tables.h"
+#include "src/pztrace/tables/track_cells.h"
 #include "src/pztrace/tasks/task_timeline.h"
 
 namespace pztrace {
@@ -34,25 +36,6 @@ namespace pztrace {
 namespace {
 
 using table::RowWriter;
-
-constexpr char kViews[] = R"(
-CREATE VIEW thread_track AS SELECT id, name, parent_id, utid
-  FROM track WHERE utid IS NOT NULL AND NOT is_counter;
-CREATE VIEW process_track AS SELECT id, name, parent_id, upid
-  FROM track WHERE utid IS NULL AND upid IS NOT NULL AND NOT is_counter;
-CREATE VIEW counter_track AS SELECT id, name, parent_id, unit
-  FROM track WHERE is_counter;
-CREATE VIEW thread_counter_track AS SELECT id, name, parent_id, unit, utid
-  FROM track WHERE utid IS NOT NULL AND is_counter;
-CREATE VIEW process_counter_track AS SELECT id, name, parent_id, unit, upid
-  FROM track WHERE utid IS NULL AND upid IS NOT NULL AND is_counter;
-CREATE VIEW sched AS SELECT * FROM sched_slice;
-CREATE VIEW perf_sample AS
-  SELECT id, ts, utid, cpu, cpu_mode, callsite_id, unwind_error
-  FROM stack_sample;
-CREATE VIEW instant AS SELECT id, ts, time, track_id, category, name, arg_set_id
-  FROM slice WHERE depth IS NULL;
-)";
 
 template <typename T>
 std::optional<T> NullIf(bool is_null, T value) {
@@ -188,6 +171,12 @@ class Threads {
   std::vector<Thread> more_threads_;
 };
 
+// The first event of a track.
+struct FirstEvent {
+  uint64_t time_ns = UINT64_MAX;
+  const EventText* text = nullptr;
+};
+
 // An event of a flow.
 struct FlowEvent {
   uint64_t flow;
@@ -220,6 +209,7 @@ class TraceDatabase {
         .Write([this](const char* table, size_t num_columns) {
           return database_->Insert(table, num_columns);
         });
+    WriteBounds();
     threads_.Write(Insert("process", kProcessTable).get(),
                    Insert("thread", kThreadTable).get());
     database_->FinishRows();
@@ -247,6 +237,7 @@ class TraceDatabase {
     TimelineReader::Callbacks callbacks;
     callbacks.reads_details =
         reads_args_ || reads_flows_ || database_->Reads("slice", "arg_set_id");
+    callbacks.nests_instants = true;
     callbacks.on_slice = [this](const Slice& slice) {
       AddSlice(slice, /*is_open=*/false);
     };
@@ -267,15 +258,15 @@ class TraceDatabase {
     return callbacks;
   }
 
-  // Slices and instants share a table. So slices have even ids and instants odd
-  // ones.
-  static int64_t SliceId(uint64_t number) {
-    return 2 * static_cast<int64_t>(number);
+  template <typename Event>
+  static std::optional<int64_t> ParentOf(const Event& event) {
+    return NullIf(event.depth == 0, static_cast<int64_t>(event.parent));
   }
 
   void AddSlice(const Slice& slice, bool is_open) {
-    const int64_t id = SliceId(slice.number);
+    const auto id = static_cast<int64_t>(slice.number);
     const int64_t track_id = TrackIdOf(slice.track);
+    NoteFirst(track_id, slice.begin_ns, slice.text);
     if (reads_slices_) {
       std::optional<TimeDivision> divided;
       if (reads_division_ && !is_open) {
@@ -289,7 +280,7 @@ class TraceDatabase {
                         NullIf(is_open, slice.self_ns),
                         TextOrNull(slice.text->category),
                         TextOrNull(slice.text->name), slice.depth,
-                        NullIf(slice.depth == 0, SliceId(slice.parent)),
+                        ParentOf(slice),
                         NullIf(slice.details->args.empty(), id)},
                slices_.get());
     }
@@ -297,8 +288,9 @@ class TraceDatabase {
   }
 
   void AddInstant(const Instant& instant) {
-    const int64_t id = 2 * num_instants_++ + 1;
+    const auto id = static_cast<int64_t>(instant.number);
     const int64_t track_id = TrackIdOf(instant.track);
+    NoteFirst(track_id, instant.time_ns, instant.text);
     if (reads_slices_) {
       WriteRow(kSliceTable,
                SliceRow{EventAt(id, instant.time_ns, track_id),
@@ -307,8 +299,8 @@ class TraceDatabase {
                         {},
                         TextOrNull(instant.text->category),
                         TextOrNull(instant.text->name),
-                        {},
-                        {},
+                        instant.depth,
+                        ParentOf(instant),
                         NullIf(instant.details->args.empty(), id)},
                slices_.get());
     }
@@ -317,12 +309,21 @@ class TraceDatabase {
 
   void AddCounterValue(const CounterValue& value) {
     const int64_t track_id = TrackIdOf(value.track);
+    NoteFirst(track_id, value.time_ns, nullptr);
     if (!reads_counters_)
       return;
     WriteRow(kCounterTable,
              CounterRow{EventAt(++num_counters_, value.time_ns, track_id),
                         value.value},
              counters_.get());
+  }
+
+  void NoteFirst(int64_t track_id, uint64_t time_ns, const EventText* text) {
+    const auto index = static_cast<size_t>(track_id);
+    if (index >= first_events_.size())
+      first_events_.resize(index + 1);
+    if (time_ns < first_events_[index].time_ns)
+      first_events_[index] = {time_ns, text};
   }
 
   EventRow EventAt(int64_t id, uint64_t time_ns, int64_t track_id) const {
@@ -365,23 +366,32 @@ class TraceDatabase {
                 return std::tie(a.flow, a.time_ns, a.slice) <
                        std::tie(b.flow, b.time_ns, b.slice);
               });
-    int64_t id = 0;
+    // A step is where the second of its slices begins.
+    std::vector<std::pair<const FlowEvent*, const FlowEvent*>> steps;
     // The event at which the next arrow of the flow begins.
     const FlowEvent* from = nullptr;
     for (const FlowEvent& event : flows_) {
       if (from != nullptr && from->flow != event.flow)
         from = nullptr;
       using Arrows = EventFlow::Arrows;
-      if (from != nullptr && event.arrows != Arrows::kOut) {
-        WriteRow(kFlowTable,
-                 FlowRow{{id++}, from->slice, event.slice, event.flow},
-                 rows.get());
-      }
+      if (from != nullptr && event.arrows != Arrows::kOut)
+        steps.emplace_back(from, &event);
       if (event.is_last)
         from = nullptr;
       else if (event.arrows == Arrows::kInAndOut ||
                (event.arrows == Arrows::kOut && from == nullptr))
         from = &event;
+    }
+    std::stable_sort(steps.begin(), steps.end(),
+                     [](const auto& a, const auto& b) {
+                       return std::tie(a.second->time_ns, a.second->slice) <
+                              std::tie(b.second->time_ns, b.second->slice);
+                     });
+    int64_t id = 0;
+    for (const auto& [before, after] : steps) {
+      WriteRow(kFlowTable,
+               FlowRow{{id++}, before->slice, after->slice, before->flow},
+               rows.get());
     }
   }
 
@@ -427,6 +437,14 @@ class TraceDatabase {
     }
   }
 
+  void WriteBounds() {
+    uint64_t begin_ns = reader_.end_ns();
+    for (const FirstEvent& first : first_events_)
+      begin_ns = std::min(begin_ns, first.time_ns);
+    WriteRow(kBoundsTable, BoundsRow{begin_ns, reader_.end_ns()},
+             Insert("trace_bounds", kBoundsTable).get());
+  }
+
   // Writes the tracks of events and the others, with their last names.
   void WriteTracks() {
     const auto rows = Insert("track", kTrackTable);
@@ -443,13 +461,20 @@ class TraceDatabase {
           has_parent ? std::optional(TrackIdOf(info.parent)) : std::nullopt;
       const uint32_t utid = threads_.UtidOf(exported.place);
       threads_.Describe(info);
+      const uint32_t upid = threads_.UpidOf(exported.place);
+      const int64_t id = static_cast<int64_t>(i);
+      const EventText* const first =
+          i < first_events_.size() ? first_events_[i].text : nullptr;
       WriteRow(kTrackTable,
-               TrackTableRow{{static_cast<int64_t>(i)},
-                             TextOrNull(info.name),
+               TrackTableRow{{id},
+                             TextOrNull(TrackNameOf(info, first)),
+                             TrackTypeOf(info, utid != 0, upid != 0),
                              parent_id,
+                             WriteTrackArgs(id, info, reads_args_, &args_),
                              NumberOrNull(utid),
-                             NumberOrNull(threads_.UpidOf(exported.place)),
+                             NumberOrNull(upid),
                              info.is_counter,
+                             info.is_state,
                              TextOrNull(exported.unit)},
                rows.get());
     }
@@ -466,12 +491,13 @@ class TraceDatabase {
   const std::unique_ptr<RowWriter> slices_ = Insert("slice", kSliceTable);
   const std::unique_ptr<RowWriter> counters_ = Insert("counter", kCounterTable);
   const std::unique_ptr<RowWriter> arg_rows_ =
-      database_->Insert("args", ArgRows::Columns().size());
-  ArgRows args_{arg_rows_.get()};
-  int64_t num_instants_ = 0;
+      database_->Insert("args", ArgRows::Columns().size() - 1);
+  ArgRows args_{arg_rows_.get(), database_->is_in_memory() &&
+                                     database_->Reads("args", "display_value")};
   int64_t num_counters_ = 0;
   std::unordered_map<uint64_t, size_t> track_ids_;
-  std::vector<uint64_t> tracks_;  // By their ids.
+  std::vector<uint64_t> tracks_;          // By their ids.
+  std::vector<FirstEvent> first_events_;  // The same.
   uint64_t last_track_ = 0;
   int64_t last_track_id_ = 0;
   std::vector<FlowEvent> flows_;
@@ -488,7 +514,7 @@ bool MakeTraceTables(Database* database) {
   for (const TableInfo& table : SqlTables()) {
     database->MakeTable(std::string(table.name), SqlColumnsOf(table.columns));
   }
-  return database->Run(kViews);
+  return database->Run(kSqlViews);
 }
 
 bool FillTraceTables(const std::string& file_name,

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include <optional>
+#include <string>
 #include <string_view>
 #include <tuple>
 #include <vector>
@@ -50,21 +51,30 @@ inline constexpr std::tuple kThreadTable{
 struct TrackTableRow {
   PrimaryKey id;
   TextCell name;
+  std::string type;
   std::optional<int64_t> parent_id;
+  std::optional<int64_t> source_arg_set_id;
   NumberCell utid;
   NumberCell upid;
   bool is_counter;
+  bool is_state;
   TextCell unit;
 };
 
 inline constexpr std::tuple kTrackTable{
     TableColumn{"id", "", &TrackTableRow::id},
     TableColumn{"name", "", &TrackTableRow::name},
+    TableColumn{"type",
+                "such as thread_track_event or global_counter_track_event",
+                &TrackTableRow::type},
     TableColumn{"parent_id", "the track that it is below",
                 &TrackTableRow::parent_id},
+    TableColumn{"source_arg_set_id", "what else its description says",
+                &TrackTableRow::source_arg_set_id},
     TableColumn{"utid", "the thread that it belongs to", &TrackTableRow::utid},
     TableColumn{"upid", "the process that it belongs to", &TrackTableRow::upid},
     TableColumn{"is_counter", "", &TrackTableRow::is_counter},
+    TableColumn{"is_state", "", &TrackTableRow::is_state},
     TableColumn{"unit", "", &TrackTableRow::unit}};
 
 struct EventRow {
@@ -86,7 +96,7 @@ struct SliceRow : EventRow, DivisionCells {
   std::optional<uint64_t> self;
   TextCell category;
   TextCell name;
-  NumberCell depth;
+  uint32_t depth;
   std::optional<int64_t> parent_id;
   std::optional<int64_t> arg_set_id;
 };
@@ -103,8 +113,7 @@ inline constexpr std::tuple kSliceTable = std::tuple_cat(
     std::tuple{
         TableColumn{"category", "", &SliceRow::category},
         TableColumn{"name", "", &SliceRow::name},
-        TableColumn{"depth",
-                    "the number of slices around it, null of an instant",
+        TableColumn{"depth", "the number of slices around it",
                     &SliceRow::depth},
         TableColumn{"parent_id", "the slice around it", &SliceRow::parent_id},
         TableColumn{"arg_set_id", "", &SliceRow::arg_set_id}},
@@ -131,6 +140,15 @@ inline constexpr std::tuple kFlowTable{
     TableColumn{"slice_out", "", &FlowRow::slice_out},
     TableColumn{"slice_in", "", &FlowRow::slice_in},
     TableColumn{"trace_id", "the number in the trace", &FlowRow::trace_id}};
+
+struct BoundsRow {
+  uint64_t start_ts;
+  uint64_t end_ts;
+};
+
+inline constexpr std::tuple kBoundsTable{
+    TableColumn{"start_ts", "", &BoundsRow::start_ts, Unit::kNs},
+    TableColumn{"end_ts", "", &BoundsRow::end_ts, Unit::kNs}};
 
 struct LossRow {
   TextCell reason;

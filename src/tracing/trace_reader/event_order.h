@@ -27,6 +27,7 @@ struct TimedEvent {
     kLoss,         // Marks a loss on the sequence: |epoch| is over.
     kDetails,      // Adds details to the innermost slice.
     kNextDetails,  // Adds details to the slice that begins next.
+    kInstant,
   };
   static constexpr uint32_t kNoText = UINT32_MAX;
   static constexpr uint32_t kEpochMask = (uint32_t{1} << 28) - 1;

@@ -396,6 +396,10 @@ void EventReader::AddDetails(const ReadEvent& event, TimedEvent::Kind kind) {
 void EventReader::AddInstant(const ReadEvent& event) {
   if (!parts_.callbacks.on_instant)
     return;
+  if (parts_.callbacks.nests_instants) {
+    return Add(event, TimedEvent::kInstant, event.time_ns, event.text,
+               KeepDetails(event));
+  }
   FormatDetails(event, &scratch_);
   parts_.callbacks.on_instant({&parts_.texts.text(event.text),
                                parts_.tracks.uuid(event.track), event.time_ns,

@@ -43,6 +43,8 @@ void SliceNesting::OnEvent(const TimedEvent& event) {
       return AddDetails(event);
     case TimedEvent::kNextDetails:
       return details_->Merge(event.details, &next_details_[event.track]);
+    case TimedEvent::kInstant:
+      return AddInstant(event);
   }
 }
 
@@ -87,6 +89,24 @@ void SliceNesting::Begin(const TimedEvent& event) {
   const TimedEvent end = waiting->second;
   waiting_ends_.erase(waiting);
   End(end);
+}
+
+void SliceNesting::AddInstant(const TimedEvent& event) {
+  const uint32_t innermost = innermost_[event.track];
+  NestedSlice instant = {};
+  instant.begin_ns = event.time_ns;
+  instant.end_ns = event.time_ns;
+  instant.track = event.track;
+  instant.text = event.text;
+  instant.number = num_begun_++;
+  instant.parent = kNoParent;
+  instant.details = event.details;
+  if (innermost != kNone) {
+    instant.depth = slices_[innermost].depth + 1;
+    instant.parent = slices_[innermost].number;
+  }
+  sink_->OnInstant(instant);
+  details_->Free(event.details);
 }
 
 void SliceNesting::TakeNextDetails(uint32_t track, OpenSlice* slice) {

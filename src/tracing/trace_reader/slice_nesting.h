@@ -44,6 +44,7 @@ class SliceSink {
   // Take a slice. Its details belong to the nesting.
   virtual void OnSlice(const NestedSlice& slice) = 0;
   virtual void OnUnfinished(const NestedSlice& slice) = 0;
+  virtual void OnInstant(const NestedSlice&) {}
 
  protected:
   ~SliceSink() = default;
@@ -112,6 +113,7 @@ class SliceNesting : public EventSink {
   };
 
   void Begin(const TimedEvent& event);
+  void AddInstant(const TimedEvent& event);
   void TakeNextDetails(uint32_t track, OpenSlice* slice);
   void EndEarly(const TimedEvent& begin);
   void End(const TimedEvent& event);

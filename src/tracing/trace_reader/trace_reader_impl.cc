@@ -386,6 +386,13 @@ void TraceReaderImpl::OnSlice(const NestedSlice& slice) {
     callbacks_.on_slice(SliceOf(slice));
 }
 
+void TraceReaderImpl::OnInstant(const NestedSlice& instant) {
+  callbacks_.on_instant({&texts_.text(instant.text),
+                         tracks_.uuid(instant.track), instant.begin_ns,
+                         &details_.Get(instant.details), instant.depth,
+                         instant.number, instant.parent});
+}
+
 void TraceReaderImpl::OnUnfinished(const NestedSlice& slice) {
   if (callbacks_.on_unfinished)
     callbacks_.on_unfinished(SliceOf(slice));

@@ -80,6 +80,7 @@ class TraceReaderImpl final : private SliceSink {
   void OnTime(uint64_t time_ns, SequenceState* sequence);
   void OnSlice(const NestedSlice& slice) override;
   void OnUnfinished(const NestedSlice& slice) override;
+  void OnInstant(const NestedSlice& instant) override;
   Slice SliceOf(const NestedSlice& slice) const;
   SequenceState* SequenceOf(uint32_t id);
 

@@ -341,6 +341,7 @@ void TrackTable::Describe(ConstBytes bytes) {
   track.order = said.sibling_order_rank();
   if (said.has_sibling_merge_behavior())
     ReadMerging(said, index);
+  ReadRarity(said, index);
   ConstChars name = said.name();
   if (name.size == 0)
     name = said.static_name();
@@ -390,6 +391,21 @@ void TrackTable::DescribeThread(const trace::TrackDescriptor::Decoder& said,
     processes_.NameThread(track->more, ChromeThreadName(chrome.thread_type()),
                           /*is_own=*/false);
   }
+}
+
+void TrackTable::ReadRarity(const trace::TrackDescriptor::Decoder& said,
+                            TrackIndex index) {
+  if (!said.has_description() && !said.has_child_ordering() &&
+      !said.has_sibling_order_rank() && !said.has_state()) {
+    return;
+  }
+  Rarity& rarity = rarities_[index];
+  if (said.has_description())
+    rarity.description = texts_->Intern(TextOf(said.description()));
+  if (said.has_child_ordering())
+    rarity.child_ordering = said.child_ordering();
+  rarity.has_order = rarity.has_order || said.has_sibling_order_rank();
+  rarity.is_state = rarity.is_state || said.has_state();
 }
 
 void TrackTable::DescribeProcess(const trace::TrackDescriptor::Decoder& said,
@@ -485,6 +501,18 @@ uint64_t TrackTable::ParentOf(const Track& track) const {
   return processes_.process(process).uuid;
 }
 
+void TrackTable::AddRarity(const Rarity& rarity, TrackInfo* info) const {
+  constexpr std::string_view kOrderings[] = {"", "lexicographic",
+                                             "chronological", "explicit"};
+  if (rarity.child_ordering > 0 &&
+      rarity.child_ordering < static_cast<int32_t>(std::size(kOrderings))) {
+    info->child_ordering = kOrderings[rarity.child_ordering];
+  }
+  info->description = texts_->string(rarity.description);
+  info->has_order = rarity.has_order;
+  info->is_state = rarity.is_state;
+}
+
 std::optional<TrackInfo> TrackTable::Find(uint64_t uuid) const {
   const Track* const track = FindTrack(uuid);
   if (track == nullptr)
@@ -531,7 +559,13 @@ std::optional<TrackInfo> TrackTable::Find(uint64_t uuid) const {
     }
   }
   info.name = name;
+  info.own_name = names_.Get(track->name);
   info.parent = ParentOf(*track);
+  const auto rarity = rarities_.empty()
+                          ? rarities_.end()
+                          : rarities_.find(FindIndex(uuid, last_asked_));
+  if (rarity != rarities_.end())
+    AddRarity(rarity->second, &info);
   info.order = track->order;
   info.merging = track->merging;
   if (info.merging == TrackInfo::Merging::kByKey)

@@ -126,6 +126,13 @@ class TrackTable {
     TrackInfo::Merging merging = TrackInfo::Merging::kByName;
   };
   static_assert(sizeof(Track) == 32, "many are kept");
+  // Facts that the descriptors of few tracks have.
+  struct Rarity {
+    StringId description = TextTable::kEmpty;
+    int32_t child_ordering = 0;
+    bool has_order = false;
+    bool is_state = false;
+  };
   struct Counter {
     StringId unit = TextTable::kEmpty;
     double multiplier = 1;
@@ -159,6 +166,9 @@ class TrackTable {
   Counter& CounterOf(Track* track);
   void ReadMerging(const trace::TrackDescriptor::Decoder& said,
                    TrackIndex index);
+  void ReadRarity(const trace::TrackDescriptor::Decoder& said,
+                  TrackIndex index);
+  void AddRarity(const Rarity& rarity, TrackInfo* info) const;
   // Make a track for a process or thread without one.
   void MakeProcessTrack(uint32_t process);
   TrackIndex MakeThreadTrack(uint32_t thread);
@@ -192,6 +202,7 @@ class TrackTable {
   std::deque<Track> tracks_;
   ProcessTable processes_{texts_};
   std::deque<Counter> counters_;
+  std::unordered_map<TrackIndex, Rarity> rarities_;
   std::unordered_map<TrackIndex, StringId> merge_keys_;  // Few tracks have one.
 
   // The tracks of each writer that another one has called by the same uuid.

@@ -1,0 +1,288 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include "src/pztrace/tables/sql_library.h"
+
+namespace pztrace {
+
+const char kSqlViews[] = R"(
+CREATE VIEW thread_track AS
+  SELECT id, name, type, parent_id, source_arg_set_id, utid
+  FROM track WHERE utid IS NOT NULL AND NOT is_counter;
+CREATE VIEW process_track AS
+  SELECT id, name, type, parent_id, source_arg_set_id, upid
+  FROM track WHERE utid IS NULL AND upid IS NOT NULL AND NOT is_counter;
+CREATE VIEW counter_track AS
+  SELECT id, name, type, parent_id, source_arg_set_id, unit
+  FROM track WHERE is_counter;
+CREATE VIEW thread_counter_track AS
+  SELECT id, name, type, parent_id, source_arg_set_id, unit, utid
+  FROM track WHERE utid IS NOT NULL AND is_counter;
+CREATE VIEW process_counter_track AS
+  SELECT id, name, type, parent_id, source_arg_set_id, unit, upid
+  FROM track WHERE utid IS NULL AND upid IS NOT NULL AND is_counter;
+CREATE VIEW state_track AS
+  SELECT id, name, type, parent_id, source_arg_set_id
+  FROM track WHERE is_state;
+CREATE VIEW thread_state_track AS
+  SELECT id, name, type, parent_id, source_arg_set_id, utid
+  FROM track WHERE utid IS NOT NULL AND is_state;
+CREATE VIEW process_state_track AS
+  SELECT id, name, type, parent_id, source_arg_set_id, upid
+  FROM track WHERE utid IS NULL AND upid IS NOT NULL AND is_state;
+CREATE VIEW state AS
+  SELECT slice.id, ts, time, dur, track_id, category, slice.name,
+    slice.name AS value, arg_set_id
+  FROM slice JOIN track ON track_id = track.id WHERE is_state;
+CREATE VIEW instant AS
+  SELECT id, ts, time, track_id, category, name, arg_set_id
+  FROM slice WHERE dur = 0 AND self IS NULL;
+CREATE VIEW slices AS SELECT * FROM slice;
+CREATE VIEW sched AS SELECT * FROM sched_slice;
+CREATE VIEW perf_sample AS
+  SELECT id, ts, utid, cpu, cpu_mode, callsite_id, unwind_error
+  FROM stack_sample;
+CREATE VIEW stats AS
+  SELECT 'traced_buf_trace_writer_packet_loss' AS name, NULL AS key,
+    NULL AS idx, 'data_loss' AS severity, 'trace' AS source,
+    ifnull(sum(packets), 0) AS value,
+    'packets that there was no room for' AS description FROM loss
+  UNION ALL
+  SELECT 'traced_buf_sequence_packet_loss', NULL, NULL, 'data_loss', 'trace',
+    ifnull(sum(places), 0), 'places where packets are missing' FROM loss;
+CREATE VIEW metadata AS
+  SELECT 0 AS id, 'trace_type' AS name, 'single' AS key_type,
+    NULL AS int_value, 'proto' AS str_value;
+CREATE VIEW counters AS
+  SELECT counter.id, ts, time, track_id, value, name, unit
+  FROM counter JOIN counter_track ON track_id = counter_track.id;
+CREATE VIEW thread_slice AS
+  SELECT slice.id, ts, time, dur, self, category, slice.name, track_id,
+    track.name AS track_name, thread.name AS thread_name, track.utid, tid,
+    is_main_thread, process.name AS process_name, thread.upid, pid, depth,
+    slice.parent_id, slice.arg_set_id
+  FROM slice JOIN track ON track_id = track.id JOIN thread USING (utid)
+    LEFT JOIN process ON process.upid = thread.upid;
+CREATE VIEW process_slice AS
+  SELECT slice.id, ts, time, dur, self, category, slice.name, track_id,
+    track.name AS track_name, process.name AS process_name, track.upid, pid,
+    depth, slice.parent_id, slice.arg_set_id
+  FROM slice JOIN track ON track_id = track.id JOIN process USING (upid)
+  WHERE utid IS NULL;
+CREATE VIEW thread_or_process_slice AS
+  SELECT slice.id, ts, time, dur, self, category, slice.name, track_id,
+    track.name AS track_name, thread.name AS thread_name, track.utid, tid,
+    is_main_thread, process.name AS process_name, process.upid, pid, depth,
+    slice.parent_id, slice.arg_set_id
+  FROM slice JOIN track ON track_id = track.id
+    LEFT JOIN thread USING (utid)
+    JOIN process ON process.upid = track.upid;
+)";
+
+const char kSqlLibrary[] = R"(
+CREATE PERFETTO FUNCTION extract_arg(arg_set_id LONG, key STRING) RETURNS ANY AS
+  SELECT coalesce(int_value, real_value, string_value) FROM args
+  WHERE arg_set_id = $arg_set_id AND key = $key;
+CREATE PERFETTO FUNCTION print_args(arg_set_id LONG) RETURNS STRING AS
+  SELECT __args_to_json(key, value_type, int_value, real_value, string_value)
+  FROM (SELECT * FROM args WHERE arg_set_id = $arg_set_id ORDER BY id);
+CREATE PERFETTO FUNCTION __intrinsic_arg_set_to_json(arg_set_id LONG)
+RETURNS STRING AS
+  SELECT print_args($arg_set_id);
+
+CREATE PERFETTO FUNCTION trace_start() RETURNS LONG AS
+  SELECT start_ts FROM trace_bounds;
+CREATE PERFETTO FUNCTION trace_end() RETURNS LONG AS
+  SELECT end_ts FROM trace_bounds;
+CREATE PERFETTO FUNCTION trace_dur() RETURNS LONG AS
+  SELECT end_ts - start_ts FROM trace_bounds;
+
+CREATE PERFETTO FUNCTION time_from_ns(value LONG) RETURNS LONG AS
+  SELECT $value;
+CREATE PERFETTO FUNCTION time_from_us(value LONG) RETURNS LONG AS
+  SELECT $value * 1000;
+CREATE PERFETTO FUNCTION time_from_ms(value LONG) RETURNS LONG AS
+  SELECT $value * 1000000;
+CREATE PERFETTO FUNCTION time_from_s(value LONG) RETURNS LONG AS
+  SELECT $value * 1000000000;
+CREATE PERFETTO FUNCTION time_from_min(value LONG) RETURNS LONG AS
+  SELECT $value * 60000000000;
+CREATE PERFETTO FUNCTION time_from_hours(value LONG) RETURNS LONG AS
+  SELECT $value * 3600000000000;
+CREATE PERFETTO FUNCTION time_from_days(value LONG) RETURNS LONG AS
+  SELECT $value * 86400000000000;
+CREATE PERFETTO FUNCTION time_to_ns(ns LONG) RETURNS LONG AS
+  SELECT $ns;
+CREATE PERFETTO FUNCTION time_to_us(ns LONG) RETURNS LONG AS
+  SELECT $ns / 1000;
+CREATE PERFETTO FUNCTION time_to_ms(ns LONG) RETURNS LONG AS
+  SELECT $ns / 1000000;
+CREATE PERFETTO FUNCTION time_to_s(ns LONG) RETURNS LONG AS
+  SELECT $ns / 1000000000;
+CREATE PERFETTO FUNCTION time_to_min(ns LONG) RETURNS LONG AS
+  SELECT $ns / 60000000000;
+CREATE PERFETTO FUNCTION time_to_hours(ns LONG) RETURNS LONG AS
+  SELECT $ns / 3600000000000;
+CREATE PERFETTO FUNCTION time_to_days(ns LONG) RETURNS LONG AS
+  SELECT $ns / 86400000000000;
+CREATE PERFETTO FUNCTION to_timecode(ns LONG) RETURNS STRING AS
+  SELECT printf('%02d:%02d:%02d %03d %03d %03d', $ns / 3600000000000,
+    $ns / 60000000000 % 60, $ns / 1000000000 % 60, $ns / 1000000 % 1000,
+    $ns / 1000 % 1000, $ns % 1000);
+
+CREATE PERFETTO FUNCTION _slice_ancestor_and_self(slice_id LONG)
+RETURNS TABLE(id LONG) AS
+  WITH RECURSIVE up(id, parent_id, steps) AS (
+    SELECT id, parent_id, 0 FROM slice WHERE id = $slice_id
+    UNION ALL
+    SELECT slice.id, slice.parent_id, steps + 1
+    FROM up JOIN slice ON slice.id = up.parent_id)
+  SELECT slice.* FROM up JOIN slice USING (id) ORDER BY steps;
+CREATE PERFETTO FUNCTION ancestor_slice(slice_id LONG)
+RETURNS TABLE(id LONG) AS
+  WITH RECURSIVE up(id) AS (
+    SELECT parent_id FROM slice WHERE id = $slice_id AND parent_id IS NOT NULL
+    UNION ALL
+    SELECT parent_id FROM up JOIN slice USING (id) WHERE parent_id IS NOT NULL)
+  SELECT slice.* FROM up JOIN slice USING (id) ORDER BY slice.id;
+CREATE PERFETTO FUNCTION descendant_slice(slice_id LONG)
+RETURNS TABLE(id LONG) AS
+  WITH RECURSIVE down(id) AS (
+    SELECT id FROM slice WHERE parent_id = $slice_id
+    UNION ALL
+    SELECT slice.id FROM down JOIN slice ON slice.parent_id = down.id)
+  SELECT slice.* FROM down JOIN slice USING (id) ORDER BY slice.id;
+CREATE PERFETTO FUNCTION _slice_descendant_and_self(slice_id LONG)
+RETURNS TABLE(id LONG) AS
+  WITH RECURSIVE down(id) AS (
+    SELECT $slice_id
+    UNION ALL
+    SELECT slice.id FROM down JOIN slice ON slice.parent_id = down.id)
+  SELECT slice.* FROM down JOIN slice USING (id) ORDER BY slice.id;
+CREATE PERFETTO FUNCTION slice_is_ancestor(outer LONG, inner LONG)
+RETURNS BOOL AS
+  WITH RECURSIVE up(id) AS (
+    SELECT parent_id FROM slice WHERE id = $inner
+    UNION ALL
+    SELECT parent_id FROM up JOIN slice USING (id))
+  SELECT ifnull(max(id = $outer), 0) FROM up;
+CREATE PERFETTO FUNCTION has_descendant_slice_with_name(id LONG, name STRING)
+RETURNS BOOL AS
+  WITH RECURSIVE down(id) AS (
+    SELECT id FROM slice WHERE parent_id = $id
+    UNION ALL
+    SELECT slice.id FROM down JOIN slice ON slice.parent_id = down.id)
+  SELECT EXISTS (SELECT 1 FROM down JOIN slice USING (id) WHERE name = $name);
+CREATE PERFETTO FUNCTION has_parent_slice_with_name(id LONG, name STRING)
+RETURNS BOOL AS
+  WITH RECURSIVE up(id) AS (
+    SELECT parent_id FROM slice WHERE id = $id
+    UNION ALL
+    SELECT parent_id FROM up JOIN slice USING (id) WHERE parent_id IS NOT NULL)
+  SELECT EXISTS (SELECT 1 FROM up JOIN slice USING (id) WHERE name = $name);
+
+CREATE PERFETTO FUNCTION directly_connected_flow(slice_id LONG)
+RETURNS TABLE(id LONG) AS
+  WITH RECURSIVE
+    after(slice) AS (
+      SELECT $slice_id
+      UNION
+      SELECT slice_in FROM after JOIN flow ON slice_out = slice),
+    before(slice) AS (
+      SELECT $slice_id
+      UNION
+      SELECT slice_out FROM before JOIN flow ON slice_in = slice)
+  SELECT flow.* FROM after JOIN flow ON slice_out = slice
+  UNION
+  SELECT flow.* FROM before JOIN flow ON slice_in = slice;
+CREATE PERFETTO FUNCTION following_flow(slice_id LONG)
+RETURNS TABLE(id LONG) AS
+  WITH RECURSIVE
+    reached(slice) AS (
+      SELECT $slice_id
+      UNION
+      SELECT slice_in FROM reached JOIN flow ON slice_out = slice
+      UNION
+      SELECT slice.id FROM reached JOIN slice ON slice.parent_id = reached.slice)
+  SELECT DISTINCT flow.* FROM reached JOIN flow ON slice_out = slice;
+CREATE PERFETTO FUNCTION preceding_flow(slice_id LONG)
+RETURNS TABLE(id LONG) AS
+  WITH RECURSIVE
+    reached(slice) AS (
+      SELECT $slice_id
+      UNION
+      SELECT slice_out FROM reached JOIN flow ON slice_in = slice
+      UNION
+      SELECT slice.parent_id FROM reached JOIN slice ON slice.id = reached.slice
+      WHERE slice.parent_id IS NOT NULL)
+  SELECT DISTINCT flow.* FROM reached JOIN flow ON slice_in = slice;
+
+CREATE PERFETTO FUNCTION _stack_id(slice_id LONG) RETURNS LONG AS
+  SELECT hash(group_concat(hash(ifnull(category, '') || '|' || ifnull(name, ''))))
+  FROM _slice_ancestor_and_self($slice_id);
+CREATE PERFETTO VIEW slice_with_stack_id AS
+  SELECT *, _stack_id(id) AS stack_id,
+    iif(parent_id IS NULL, 0, _stack_id(parent_id)) AS parent_stack_id
+  FROM slice;
+CREATE PERFETTO FUNCTION ancestor_slice_by_stack(stack LONG)
+RETURNS TABLE(id LONG) AS
+  SELECT DISTINCT around.*
+  FROM slice JOIN _slice_ancestor_and_self(slice.id) AS around
+  WHERE _stack_id(slice.id) = $stack ORDER BY around.ts;
+CREATE PERFETTO FUNCTION descendant_slice_by_stack(stack LONG)
+RETURNS TABLE(id LONG) AS
+  SELECT DISTINCT within.*
+  FROM slice JOIN _slice_descendant_and_self(slice.id) AS within
+  WHERE _stack_id(slice.id) = $stack ORDER BY within.ts;
+CREATE PERFETTO VIEW slice_self_dur AS SELECT id, self AS self_dur FROM slice;
+CREATE PERFETTO VIEW _slice_with_thread_and_process_info AS
+  SELECT slice.id, ts, dur, category, slice.name, track_id,
+    track.name AS track_name, thread.name AS thread_name, track.utid, tid,
+    is_main_thread, process.name AS process_name, process.upid, pid, depth,
+    slice.parent_id, slice.arg_set_id
+  FROM slice LEFT JOIN track ON track_id = track.id
+    LEFT JOIN thread USING (utid)
+    LEFT JOIN process ON process.upid = track.upid;
+
+CREATE PERFETTO VIEW _track_event_tracks_ordered_groups AS
+  WITH
+    described AS (
+      SELECT *, extract_arg(source_arg_set_id, 'child_ordering') AS ordering,
+        ifnull(extract_arg(source_arg_set_id, 'sibling_order_rank'), 0) AS rank
+      FROM track),
+    first(id, ts) AS (
+      SELECT track_id, min(ts) FROM (
+        SELECT track_id, ts FROM slice UNION ALL SELECT track_id, ts FROM counter)
+      GROUP BY track_id)
+  SELECT described.upid, described.utid, described.parent_id,
+    described.is_counter, described.is_state, described.name,
+    extract_arg(described.source_arg_set_id, 'description') AS description,
+    described.unit, first.id IS NOT NULL AS has_data,
+    described.id IN (SELECT parent_id FROM track) AS has_children,
+    described.id AS min_track_id, CAST(described.id AS TEXT) AS track_ids,
+    row_number() OVER (
+      PARTITION BY described.parent_id
+      ORDER BY iif(parent.ordering = 'explicit', described.rank, NULL),
+        iif(parent.ordering = 'chronological', first.ts, NULL),
+        iif(ifnull(parent.ordering, 'lexicographic') = 'lexicographic',
+            described.name, NULL)) AS order_id
+  FROM described LEFT JOIN described AS parent
+      ON described.parent_id = parent.id
+    LEFT JOIN first ON first.id = described.id
+  ORDER BY described.parent_id, order_id;
+)";
+
+const std::vector<std::string_view>& SqlModules() {
+  static const auto* const kModules =
+      new std::vector<std::string_view>{"prelude",
+                                        "slices.flow",
+                                        "slices.hierarchy",
+                                        "slices.self_dur",
+                                        "slices.slices",
+                                        "slices.stack",
+                                        "slices.with_context",
+                                        "time.conversion",
+                                        "viz.summary.track_event"};
+  return *kModules;
+}
+
+}  // namespace pztrace
