@@ -161,17 +161,19 @@ class QueriesTest(SqlTest):
         said[table] = set(re.findall(r'`(\w+)`', columns))
     found = {}
     for table, in database.execute('SELECT name FROM sqlite_master WHERE type != "index"'):
-      found[table] = {row[1] for row in database.execute('PRAGMA table_info(%s)' % table)}
+      found[table] = {row[1] for row in database.execute('PRAGMA table_xinfo(%s)' % table)}
     self.assertEqual(set(said), set(found))
-    for table in ('slice', 'counter', 'track', 'thread', 'process', 'args', 'flow', 'loss', 'sched_slice',
-                  'thread_state', 'stack_sample', 'stack_profile_callsite',
-                  'stack_profile_frame', 'stack_profile_mapping'):
+    for table in ('slice', 'counter', 'track', 'thread', 'process', 'args', 'flow', 'loss',
+                  'trace_bounds', 'sched_slice', 'thread_state', 'stack_sample',
+                  'stack_profile_callsite', 'stack_profile_frame', 'stack_profile_mapping'):
       self.assertEqual(said[table], found[table], table)
     for table, columns in found.items():
-      if table == 'instant':
-        self.assertLess(columns, found['slice'])
+      if table in ('instant', 'slices', 'state') or table.endswith('_slice'):
+        self.assertLessEqual(columns, found['slice'] | said[table])
       elif table == 'sched':
         self.assertEqual(columns, found['sched_slice'])
+      elif table == 'counters':
+        self.assertLess(columns, found['counter'] | said[table])
       elif table.endswith('_track'):
         self.assertLess(columns, found['track'])
     header, _ = self.export('--tasks')
@@ -187,7 +189,7 @@ class QueriesTest(SqlTest):
     database = self.database(self.record_workers()[0])
     for table, query in (
         ('slices', 'SELECT name, ts, time, dur, self, depth FROM slice '
-         'WHERE depth IS NOT NULL AND dur >= 0'),
+         'WHERE self IS NOT NULL'),
         ('instants', 'SELECT name, ts, time FROM instant'),
         ('counters', 'SELECT ts, time, value FROM counter')):
       cursor = database.execute(query)
@@ -215,7 +217,7 @@ class QueriesTest(SqlTest):
              event(1, BEGIN, 1, name('whole')) + event(1, END, 2) +
              described(dropped=1) + event(1, INSTANT, 3, name('later')))
     self.assertEqual(self.rows(trace, 'SELECT name, depth, parent_id FROM slice'),
-                     [('later', None, None), ('whole', 1, None)])
+                     [('whole', 1, None), ('later', 0, None)])
 
   def test_a_database_finds_the_slices_within_one(self):
     plan = self.rows(
@@ -232,11 +234,12 @@ class QueriesTest(SqlTest):
         ('SELECT track.name, thread.name, parent.name FROM thread_track AS track '
          'JOIN thread USING (utid) LEFT JOIN track AS parent ON track.parent_id = parent.id '
          'ORDER BY 1, 2',
-         [('T', 'T', None), ('pool', 'pool', None), ('tasks', 'T', 'T')]),
+         [(None, 'T', None), (None, 'pool', None), ('tasks', 'T', None)]),
         ('SELECT name, unit FROM counter_track', [('queue', 'count')]),
         ('SELECT track.name, pid FROM process_counter_track AS track '
          'JOIN process USING (upid)', [('queue', 5)]),
-        ('SELECT name FROM process_track', [('P',)]),
+        ('SELECT type, pid FROM process_track JOIN process USING (upid)',
+         [('process_track_event', 5)]),
         ('SELECT name, ts, time, category FROM instant '
          'WHERE name NOT NULL ORDER BY ts',
          [('cache miss', 115, 5115, 'app'), ('w', 600, 5600, None),
@@ -254,7 +257,9 @@ class QueriesTest(SqlTest):
     for trace in trace_of(TRACE), trace_of(TRACE) + lost:
       self.database(trace)
       database = self.path.with_suffix('.db')
-      tables = ['slice', 'instant', 'counter', 'track', 'thread_track', 'process_track',
+      tables = ['slice', 'instant', 'slices', 'state', 'thread_slice', 'process_slice',
+                'thread_or_process_slice', 'counters', 'trace_bounds', 'stats', 'metadata', 'state_track',
+                'thread_state_track', 'process_state_track', 'counter', 'track', 'thread_track', 'process_track',
                 'counter_track', 'thread_counter_track', 'process_counter_track', 'thread',
                 'process', 'args', 'flow', 'task', 'loss']
       queries = ['SELECT * FROM ' + table for table in tables]
@@ -517,7 +522,7 @@ class CommandTest(SqlTest):
         ' 1  x,\u20ac   1.5  null  \\000\\377\n'
         '22  yy   0.25  n     3\n')
     self.assertEqual(self.ask(query, '--format', 'csv')[0],
-                     'a,b b,a:1,NULL,c\r\n1,"x,\u20ac",1.5,,AP8=\r\n')
+                     'a,b b,a:1,NULL,c\n1,"x,\u20ac",1.5,,AP8=\n')
     self.assertEqual(self.objects(query),
                      [{'a': 1, 'b b': 'x,\u20ac', 'a:1': 1.5, 'NULL': None, 'c': 'AP8='}])
 
@@ -556,10 +561,17 @@ class CommandTest(SqlTest):
   def test_wrong_queries(self):
     for query, reason in (
         ('SELEC 1', 'near "SELEC": syntax error'),
-        ('SELECT nam FROM slice', 'no such column: nam'),
-        ('SELECT 1 FROM slices', 'no such table: slices'),
-        ('SELECT 1 FROM trace', 'no such table: trace'),
-        ('SELECT 1; SELECT 2', 'only one query can be asked'),
+        ('SELECT nam FROM slice', 'no such column: nam; did you mean name?'),
+        ('SELECT s.nam FROM slice AS s', 'no such column: s.nam; did you mean name?'),
+        ('SELECT 1 FROM slce', 'no such table: slce; did you mean slice?'),
+        ('SELECT 1 FROM xyzxyz', 'no such table: xyzxyz'),
+        ('SELECT percentle(1, 2)', 'no such function: percentle; did you mean percentile?'),
+        ('SELECT 1 FROM trace', 'no such table: trace; did you mean track?'),
+        ('SELECT 1; SELECT x', 'no such column: x'),
+        ('INCLUDE PERFETTO MODULE android.startup', 'no such module: android.startup; '
+         'built in are prelude, slices.flow, slices.hierarchy, slices.self_dur, '
+         'slices.slices, slices.stack, slices.with_context, time.conversion, '
+         'viz.summary.track_event'),
         (' -- nothing', 'the query is empty'),
         ("SELECT json_extract('x', '$')", 'malformed JSON')):
       for form in [], ['--format', 'csv']:
@@ -582,7 +594,9 @@ class CommandTest(SqlTest):
     before = sorted(folder.iterdir())
     for query in (
         "ATTACH '%s' AS x" % other, "VACUUM INTO '%s'" % other, 'DELETE FROM slice',
-        'CREATE TABLE x(y)', 'CREATE TEMP TABLE x(y)', 'PRAGMA journal_mode = WAL',
+        'CREATE TABLE main.x(y)', 'DROP TABLE slice', 'UPDATE slice SET dur = 1',
+        'CREATE VIRTUAL TABLE x USING fts5(y)', 'CREATE TABLE x(y); INSERT INTO slice(id) '
+        'SELECT y FROM x', 'PRAGMA journal_mode = WAL',
         "PRAGMA temp_store_directory = '%s'" % folder, "SELECT load_extension('x')",
         'BEGIN', 'REINDEX', 'ANALYZE', 'INSERT INTO slice(id) VALUES(-1) RETURNING id'):
       for file in self.path, self.path.with_suffix('.db'):

@@ -34,6 +34,10 @@ class SliceNestingTest : public testing::Test, public SliceSink {
   void OnUnfinished(const NestedSlice& slice) override {
     unfinished_.push_back(TextOf(slice));
   }
+  void OnInstant(const NestedSlice& instant) override {
+    instants_.push_back(TextOf(instant) + details_.Get(instant.details).args);
+    parents_[instant.number] = instant.parent;
+  }
 
   void Add(TimedEvent::Kind kind,
            uint64_t time_ns,
@@ -72,6 +76,7 @@ class SliceNestingTest : public testing::Test, public SliceSink {
   SliceNesting nesting_{&texts_, &details_, this, &paths_};
   std::vector<std::string> slices_;
   std::vector<std::string> unfinished_;
+  std::vector<std::string> instants_;
   std::map<uint64_t, uint64_t> parents_;  // By the numbers of slices.
   PathId last_path_ = 0;
   bool is_early_ = false;
@@ -251,6 +256,28 @@ TEST_F(SliceNestingTest, DetailsBeforeTheirSlice) {
   Add(TimedEvent::kNextDetails, 21, 0, 1, "none");
   EXPECT_EQ(slices_, (Slices{"c 15+1 1 2c", "b 14+3 2 1zxy", "a 10+8 5 0ab"}));
   nesting_.Finish(100);
+  EXPECT_EQ(details_.num_bytes(), 0u);
+}
+
+TEST_F(SliceNestingTest, InstantsAreNestedAndNumbered) {
+  Add(TimedEvent::kInstant, 5, Text("early"), 1, "x");
+  Begin(10, "a");
+  Begin(20, "b");
+  Add(TimedEvent::kInstant, 21, Text("in b"));
+  End(30);
+  Add(TimedEvent::kInstant, 31, Text("in a"));
+  Begin(32, "c");
+  End(33);
+  End(40);
+  EXPECT_EQ(instants_,
+            (Slices{"early 5+0 0 0x", "in b 21+0 0 2", "in a 31+0 0 1"}));
+  EXPECT_EQ(parents_, (std::map<uint64_t, uint64_t>{
+                          {0, SliceNesting::kNoParent},  // early
+                          {1, SliceNesting::kNoParent},  // a
+                          {2, 1},                        // b
+                          {3, 2},                        // in b
+                          {4, 1},                        // in a
+                          {5, 1}}));                     // c
   EXPECT_EQ(details_.num_bytes(), 0u);
 }
 

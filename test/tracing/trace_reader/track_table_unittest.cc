@@ -503,6 +503,25 @@ TEST_F(TrackTableTest, TheProgramNamesAProcess) {
   EXPECT_EQ(Info(1).parent, 0u);
 }
 
+TEST_F(TrackTableTest, TracksHaveDescriptionsOfTheirOwn) {
+  Describe(1, 0, [](TrackDescriptor* track) {
+    track->set_description("of threads");
+    track->set_child_ordering(TrackDescriptor::CHRONOLOGICAL);
+    track->set_thread()->set_thread_name("T");
+  });
+  // A later description may leave them out.
+  Describe(1, 0, [](TrackDescriptor* track) { track->set_name("own"); });
+  Describe(2, 0, [](TrackDescriptor* track) { track->set_state(); });
+  EXPECT_EQ(Info(1).description, "of threads");
+  EXPECT_EQ(Info(1).child_ordering, "chronological");
+  EXPECT_EQ(Info(1).name, "T");
+  EXPECT_EQ(Info(1).own_name, "own");
+  EXPECT_FALSE(Info(1).is_state);
+  EXPECT_TRUE(Info(2).is_state);
+  EXPECT_EQ(Info(2).description, "");
+  EXPECT_EQ(Info(2).child_ordering, "");
+}
+
 TEST_F(TrackTableTest, NamesAndOrderOfOtherTracks) {
   Describe(1, 0, [](TrackDescriptor* track) {
     track->set_static_name("static");
@@ -516,6 +535,8 @@ TEST_F(TrackTableTest, NamesAndOrderOfOtherTracks) {
   EXPECT_EQ(Info(2).name, "a");
   EXPECT_EQ(Info(2).parent, 1u);
   EXPECT_EQ(Info(2).order, 0);
+  EXPECT_TRUE(Info(1).has_order);
+  EXPECT_FALSE(Info(2).has_order);
   EXPECT_FALSE(table_.Find(3));
   EXPECT_FALSE(table_.Find(5));
   EXPECT_EQ(table_.All(), (std::vector<uint64_t>{1, 2, 4}));
