@@ -41,8 +41,8 @@ void ReadFileAhead(const std::string& file_name,
 }
 
 bool ReadRuns(const std::string& file_name,
-                 TraceInput* input,
-                 protozero::TraceReader* reader) {
+              TraceInput* input,
+              protozero::TraceReader* reader) {
   TraceStream& stream = input->stream();
   pbz::FieldStream::Run run;
   bool ok = true;

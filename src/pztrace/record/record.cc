@@ -93,8 +93,8 @@ const char* RemedyFor(const RecordOptions& options) {
              : "";
 }
 
-// Lets producers connect, and begins to record |config|. Returns false, and has printed
-// why, if that is not possible.
+// Lets producers connect, and begins to record |config|. Returns false, and has
+// printed why, if that is not possible.
 bool Start(const RecordOptions& options,
            const protozero::TraceConfig& config,
            const std::string& folder,

@@ -273,16 +273,15 @@ class TraceDatabase {
         divided = times_.Divide(slice.track, reader_.tracks(), slice.begin_ns,
                                 slice.begin_ns + slice.duration_ns);
       }
-      WriteRow(kSliceTable,
-               SliceRow{EventAt(id, slice.begin_ns, track_id),
-                        DivisionCells{divided},
-                        is_open ? -1 : static_cast<int64_t>(slice.duration_ns),
-                        NullIf(is_open, slice.self_ns),
-                        TextOrNull(slice.text->category),
-                        TextOrNull(slice.text->name), slice.depth,
-                        ParentOf(slice),
-                        NullIf(slice.details->args.empty(), id)},
-               slices_.get());
+      WriteRow(
+          kSliceTable,
+          SliceRow{
+              EventAt(id, slice.begin_ns, track_id), DivisionCells{divided},
+              is_open ? -1 : static_cast<int64_t>(slice.duration_ns),
+              NullIf(is_open, slice.self_ns), TextOrNull(slice.text->category),
+              TextOrNull(slice.text->name), slice.depth, ParentOf(slice),
+              NullIf(slice.details->args.empty(), id)},
+          slices_.get());
     }
     WriteDetails(id, slice.begin_ns, *slice.details);
   }

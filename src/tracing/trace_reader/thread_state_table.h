@@ -101,8 +101,8 @@ class ThreadStateTable {
   // Returns the thread of a track; kNone if it is none, or has no states.
   uint32_t Find(const TrackInfo& track) const;
 
-  // Returns the thread of a track by its number. The recorder sees other ids than
-  // a container has; only that of the main thread is known.
+  // Returns the thread of a track by its number. The recorder sees other ids
+  // than a container has; only that of the main thread is known.
   uint32_t Find(uint64_t track, const TraceTracks& tracks) const;
 
   size_t num_parts(uint32_t thread) const {

@@ -258,9 +258,9 @@ class TraceEvents::Impl {
         continue;
       }
       ++num_slices;
-      const auto times = states_.Divide(
-          states_.Find(list_.TrackOf(event), reader_.tracks()), event.begin_ns,
-          event.end_ns());
+      const auto times =
+          states_.Divide(states_.Find(list_.TrackOf(event), reader_.tracks()),
+                         event.begin_ns, event.end_ns());
       if (!times)
         continue;
       ++num_known;
