@@ -241,7 +241,7 @@ class TraceEvents::Impl {
   }
 
   TraceVerdict CheckTime(const TraceRule& rule) const {
-    constexpr uint64_t TimeDivision::* kParts[] = {&TimeDivision::ran_ns,
+    constexpr uint64_t TimeDivision::* kTimes[] = {&TimeDivision::ran_ns,
                                                    &TimeDivision::ready_ns,
                                                    &TimeDivision::waited_ns};
     constexpr const char* kWords[] = {"ran", "was ready", "waited"};
@@ -264,7 +264,7 @@ class TraceEvents::Impl {
       if (!times)
         continue;
       ++num_known;
-      const uint64_t ns = (*times).*kParts[part];
+      const uint64_t ns = (*times).*kTimes[part];
       longest_ns = std::max(longest_ns, ns);
       if (ns >= rule.limit_ns)
         too_long.push_back(i);
