@@ -143,6 +143,15 @@ std::string CheckedUrl(const std::string& url, std::string* fault) {
   return shown;
 }
 
+// The handles that were in use at a fork(), in the child. Programs that look
+// for leaks find them here.
+struct Abandoned {
+  CURLM* multi;
+  CURL* easy[2];
+  Abandoned* next;
+};
+Abandoned* abandoned = nullptr;
+
 // True for what no later attempt can mend.
 bool IsForGood(CURLcode code) {
   switch (code) {
@@ -236,6 +245,8 @@ class HttpExporter::Client {
     // untouched, and not returned. Closing a connection would be said on the
     // parent's, too.
     sockets_.CloseAll();
+    abandoned = new (std::nothrow)
+        Abandoned{multi_, {targets_[0].easy, targets_[1].easy}, abandoned};
     if (!OpenHandles())
       error_ = "no memory for libcurl";
   }
