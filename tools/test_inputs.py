@@ -27,6 +27,7 @@ FETCHED = [
     (['--fleet'], False),
     (['--arrow'], False),
     (['--collector'], False),
+    (['--leveldb'], False),
     (['--system-macros'], False),
 ]
 
