@@ -147,6 +147,7 @@ class SnapshotTest(PztraceTest):
     self.assertIn('pztrace: /dev/full: No space left on device\n', error)
     self.assertNotIn('no answer', error)
     process.stdin.close()
+    process.wait()
 
 
 if __name__ == '__main__':
