@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <tuple>
 #include <unordered_map>
@@ -107,15 +108,19 @@ class Threads {
       thread->second.name = info.name;
   }
 
-  void Write(RowWriter* processes, RowWriter* threads) const {
-    for (const auto& [number, process] : processes_)
-      WriteProcess(process, processes);
-    for (const auto& [pid, process] : undescribed_processes_)
-      WriteProcess(process, processes);
+  void Write(RowWriter* processes, RowWriter* threads) {
     for (const auto& [number, thread] : threads_)
       WriteThread(thread, threads);
     for (const Thread& thread : more_threads_)
       WriteThread(thread, threads);
+    for (const auto& [number, process] : processes_) {
+      WriteProcess(process, processes);
+      WriteMainThread(process, threads);
+    }
+    for (const auto& [pid, process] : undescribed_processes_) {
+      WriteProcess(process, processes);
+      WriteMainThread(process, threads);
+    }
   }
 
  private:
@@ -149,7 +154,15 @@ class Threads {
                         NullIf(process.start_ns == 0, process.start_ns)},
              rows);
   }
-  static void WriteThread(const Thread& thread, RowWriter* rows) {
+  // Each process has a main thread, as in Perfetto's trace processor, but not
+  // one whose threads the trace numbers from 0: its pid is none of them.
+  void WriteMainThread(const Process& process, RowWriter* rows) {
+    if (has_main_.count(process.upid) == 0 && process.pid != 0)
+      WriteThread({++num_threads_, process.upid, process.pid, "", true}, rows);
+  }
+  void WriteThread(const Thread& thread, RowWriter* rows) {
+    if (thread.is_main || thread.tid == 0)
+      has_main_.insert(thread.upid);
     WriteRow(kThreadTable,
              ThreadRow{{thread.utid},
                        thread.tid,
@@ -169,6 +182,7 @@ class Threads {
   // Threads that the kernel told about, and those of them without a track.
   std::map<std::pair<int64_t, int64_t>, Thread> kernel_threads_;
   std::vector<Thread> more_threads_;
+  std::set<uint32_t> has_main_;  // Processes, by upid, see WriteMainThread().
 };
 
 // The first event of a track.

@@ -230,7 +230,7 @@ class QueriesTest(SqlTest):
     for query, expected in (
         ('SELECT process.pid, process.name, tid, thread.name, is_main_thread '
          'FROM thread JOIN process USING (upid) ORDER BY tid',
-         [(5, 'P', 6, 'T', 0), (5, 'P', 7, 'pool', 0)]),
+         [(5, 'P', 5, None, 1), (5, 'P', 6, 'T', 0), (5, 'P', 7, 'pool', 0)]),
         ('SELECT track.name, thread.name, parent.name FROM thread_track AS track '
          'JOIN thread USING (utid) LEFT JOIN track AS parent ON track.parent_id = parent.id '
          'ORDER BY 1, 2',
