@@ -58,7 +58,7 @@ struct JsonMessage {
 };
 
 template <size_t n>
-constexpr JsonMessage MessageOf(const JsonField (&fields)[n]) {
+constexpr JsonMessage JsonMessageOf(const JsonField (&fields)[n]) {
   return {fields, n};
 }
 
@@ -68,10 +68,10 @@ extern const JsonMessage kKeyValue;
 
 constexpr JsonField kArrayFields[] = {
     {"values", 1, JsonType::kMessage, &kAnyValue}};
-constexpr JsonMessage kArrayValue = MessageOf(kArrayFields);
+constexpr JsonMessage kArrayValue = JsonMessageOf(kArrayFields);
 constexpr JsonField kListFields[] = {
     {"values", 1, JsonType::kMessage, &kKeyValue}};
-constexpr JsonMessage kKeyValueList = MessageOf(kListFields);
+constexpr JsonMessage kKeyValueList = JsonMessageOf(kListFields);
 constexpr JsonField kAnyValueFields[] = {
     {"stringValue", 1, JsonType::kText},
     {"boolValue", 2, JsonType::kBool},
@@ -80,29 +80,29 @@ constexpr JsonField kAnyValueFields[] = {
     {"arrayValue", 5, JsonType::kMessage, &kArrayValue},
     {"kvlistValue", 6, JsonType::kMessage, &kKeyValueList},
     {"bytesValue", 7, JsonType::kBase64}};
-constexpr JsonMessage kAnyValue = MessageOf(kAnyValueFields);
+constexpr JsonMessage kAnyValue = JsonMessageOf(kAnyValueFields);
 constexpr JsonField kKeyValueFields[] = {
     {"key", 1, JsonType::kText},
     {"value", 2, JsonType::kMessage, &kAnyValue}};
-constexpr JsonMessage kKeyValue = MessageOf(kKeyValueFields);
+constexpr JsonMessage kKeyValue = JsonMessageOf(kKeyValueFields);
 
 constexpr JsonField kResourceFields[] = {
     {"attributes", 1, JsonType::kMessage, &kKeyValue},
     {"droppedAttributesCount", 2, JsonType::kVarInt}};
-constexpr JsonMessage kResource = MessageOf(kResourceFields);
+constexpr JsonMessage kResource = JsonMessageOf(kResourceFields);
 constexpr JsonField kScopeFields[] = {
     {"name", 1, JsonType::kText},
     {"version", 2, JsonType::kText},
     {"attributes", 3, JsonType::kMessage, &kKeyValue},
     {"droppedAttributesCount", 4, JsonType::kVarInt}};
-constexpr JsonMessage kScope = MessageOf(kScopeFields);
+constexpr JsonMessage kScope = JsonMessageOf(kScopeFields);
 
 constexpr JsonField kEventFields[] = {
     {"timeUnixNano", 1, JsonType::kFixed64},
     {"name", 2, JsonType::kText},
     {"attributes", 3, JsonType::kMessage, &kKeyValue},
     {"droppedAttributesCount", 4, JsonType::kVarInt}};
-constexpr JsonMessage kEvent = MessageOf(kEventFields);
+constexpr JsonMessage kEvent = JsonMessageOf(kEventFields);
 constexpr JsonField kLinkFields[] = {
     {"traceId", 1, JsonType::kHexadecimal},
     {"spanId", 2, JsonType::kHexadecimal},
@@ -110,10 +110,10 @@ constexpr JsonField kLinkFields[] = {
     {"attributes", 4, JsonType::kMessage, &kKeyValue},
     {"droppedAttributesCount", 5, JsonType::kVarInt},
     {"flags", 6, JsonType::kFixed32}};
-constexpr JsonMessage kLink = MessageOf(kLinkFields);
+constexpr JsonMessage kLink = JsonMessageOf(kLinkFields);
 constexpr JsonField kStatusFields[] = {{"message", 2, JsonType::kText},
                                        {"code", 3, JsonType::kVarInt}};
-constexpr JsonMessage kStatus = MessageOf(kStatusFields);
+constexpr JsonMessage kStatus = JsonMessageOf(kStatusFields);
 constexpr JsonField kSpanFields[] = {
     {"traceId", 1, JsonType::kHexadecimal},
     {"spanId", 2, JsonType::kHexadecimal},
@@ -131,17 +131,17 @@ constexpr JsonField kSpanFields[] = {
     {"droppedLinksCount", 14, JsonType::kVarInt},
     {"status", 15, JsonType::kMessage, &kStatus},
     {"flags", 16, JsonType::kFixed32}};
-constexpr JsonMessage kSpan = MessageOf(kSpanFields);
+constexpr JsonMessage kSpan = JsonMessageOf(kSpanFields);
 constexpr JsonField kScopeSpansFields[] = {
     {"scope", 1, JsonType::kMessage, &kScope},
     {"spans", 2, JsonType::kMessage, &kSpan},
     {"schemaUrl", 3, JsonType::kText}};
-constexpr JsonMessage kScopeSpans = MessageOf(kScopeSpansFields);
+constexpr JsonMessage kScopeSpans = JsonMessageOf(kScopeSpansFields);
 constexpr JsonField kResourceSpansFields[] = {
     {"resource", 1, JsonType::kMessage, &kResource},
     {"scopeSpans", 2, JsonType::kMessage, &kScopeSpans},
     {"schemaUrl", 3, JsonType::kText}};
-constexpr JsonMessage kResourceSpans = MessageOf(kResourceSpansFields);
+constexpr JsonMessage kResourceSpans = JsonMessageOf(kResourceSpansFields);
 
 constexpr JsonField kLogFields[] = {
     {"timeUnixNano", 1, JsonType::kFixed64},
@@ -155,23 +155,23 @@ constexpr JsonField kLogFields[] = {
     {"spanId", 10, JsonType::kHexadecimal},
     {"observedTimeUnixNano", 11, JsonType::kFixed64},
     {"eventName", 12, JsonType::kText}};
-constexpr JsonMessage kLog = MessageOf(kLogFields);
+constexpr JsonMessage kLog = JsonMessageOf(kLogFields);
 constexpr JsonField kScopeLogsFields[] = {
     {"scope", 1, JsonType::kMessage, &kScope},
     {"logRecords", 2, JsonType::kMessage, &kLog},
     {"schemaUrl", 3, JsonType::kText}};
-constexpr JsonMessage kScopeLogs = MessageOf(kScopeLogsFields);
+constexpr JsonMessage kScopeLogs = JsonMessageOf(kScopeLogsFields);
 constexpr JsonField kResourceLogsFields[] = {
     {"resource", 1, JsonType::kMessage, &kResource},
     {"scopeLogs", 2, JsonType::kMessage, &kScopeLogs},
     {"schemaUrl", 3, JsonType::kText}};
-constexpr JsonMessage kResourceLogs = MessageOf(kResourceLogsFields);
+constexpr JsonMessage kResourceLogs = JsonMessageOf(kResourceLogsFields);
 
 // A line has one of them.
 constexpr JsonField kDocumentFields[] = {
     {"resourceSpans", 1, JsonType::kMessage, &kResourceSpans},
     {"resourceLogs", 1, JsonType::kMessage, &kResourceLogs}};
-constexpr JsonMessage kDocument = MessageOf(kDocumentFields);
+constexpr JsonMessage kDocument = JsonMessageOf(kDocumentFields);
 
 // Returns the digit, or -1.
 int DigitOf(char c, JsonType type) {
@@ -189,7 +189,7 @@ int DigitOf(char c, JsonType type) {
                                 : -1;
 }
 
-std::string BytesOf(std::string_view text, JsonType type) {
+std::string JsonBytesOf(std::string_view text, JsonType type) {
   const int bits_of_digit = type == JsonType::kHexadecimal ? 4 : 6;
   std::string bytes;
   uint32_t bits = 0;
@@ -278,7 +278,7 @@ class OtlpJsonSink final : public program::ValueSink {
       case JsonType::kHexadecimal:
       case JsonType::kBase64:
         if (text != nullptr) {
-          const std::string bytes = BytesOf(*text, field.type);
+          const std::string bytes = JsonBytesOf(*text, field.type);
           output->AppendBytes(field.number, bytes.data(), bytes.size());
         }
         return;

@@ -19,22 +19,22 @@ using protozero::ConstChars;
 using protozero::Field;
 using WireType = protozero::proto_utils::ProtoWireType;
 
-std::string_view ViewOf(ConstChars text) {
+std::string_view OtlpViewOf(ConstChars text) {
   return {text.data, text.size};
 }
 
-std::string_view ViewOf(ConstBytes bytes) {
+std::string_view OtlpViewOf(ConstBytes bytes) {
   return {reinterpret_cast<const char*>(bytes.data), bytes.size};
 }
 
-std::string KeyOf(std::string_view trace_id, std::string_view span_id) {
+std::string OtlpKeyOf(std::string_view trace_id, std::string_view span_id) {
   std::string key(trace_id);
   key += span_id;
   return key;
 }
 
 // FNV-1a: the same in each run, and on each machine.
-uint64_t HashOf(std::string_view bytes) {
+uint64_t OtlpHashOf(std::string_view bytes) {
   uint64_t hash = 0xcbf29ce484222325;
   for (const char c : bytes)
     hash = (hash ^ static_cast<uint8_t>(c)) * 0x100000001b3;
@@ -44,14 +44,14 @@ uint64_t HashOf(std::string_view bytes) {
 // Sets the thread or the track of a record from one of its attributes.
 void TakePlace(ConstBytes attribute, OtlpRecord* record) {
   const schema::KeyValue::Decoder pair(attribute);
-  const std::string_view key = ViewOf(pair.key());
+  const std::string_view key = OtlpViewOf(pair.key());
   if (key != kThreadId && key != kThreadName && key != kTrack)
     return;
   const schema::AnyValue::Decoder value(pair.value());
   if (key == kThreadName) {
-    record->thread_name = ViewOf(value.string_value());
+    record->thread_name = OtlpViewOf(value.string_value());
   } else if (key == kTrack) {
-    record->track = ViewOf(value.string_value());
+    record->track = OtlpViewOf(value.string_value());
   } else if (value.has_int_value()) {
     record->has_thread = true;
     record->thread = value.int_value();
@@ -72,7 +72,7 @@ OtlpRecords::OtlpRecords(std::string_view message) {
 
 size_t OtlpRecords::FindSpan(std::string_view trace_id,
                              std::string_view span_id) const {
-  const auto found = spans_.find(KeyOf(trace_id, span_id));
+  const auto found = spans_.find(OtlpKeyOf(trace_id, span_id));
   return found != spans_.end() ? found->second : OtlpRecord::kNone;
 }
 
@@ -86,19 +86,19 @@ void OtlpRecords::AddResourceRecords(ConstBytes bytes) {
 
 size_t OtlpRecords::AddResource(ConstBytes bytes) {
   const auto [found, is_new] =
-      resource_by_bytes_.emplace(ViewOf(bytes), resources_.size());
+      resource_by_bytes_.emplace(OtlpViewOf(bytes), resources_.size());
   if (!is_new)
     return found->second;
   OtlpResource resource;
   resource.bytes = bytes;
-  resource.uuid = HashOf(ViewOf(bytes));
+  resource.uuid = OtlpHashOf(OtlpViewOf(bytes));
   const schema::Resource::Decoder decoder(bytes);
   for (auto it = decoder.attributes(); it; ++it) {
     const schema::KeyValue::Decoder pair(*it);
-    const std::string_view key = ViewOf(pair.key());
+    const std::string_view key = OtlpViewOf(pair.key());
     const schema::AnyValue::Decoder value(pair.value());
     if (key == "service.name") {
-      resource.name = ViewOf(value.string_value());
+      resource.name = OtlpViewOf(value.string_value());
     } else if (key == "process.pid" && value.int_value() > 0 &&
                value.int_value() <= std::numeric_limits<int32_t>::max()) {
       resource.pid = static_cast<int32_t>(value.int_value());
@@ -114,7 +114,7 @@ void OtlpRecords::AddScopeRecords(size_t resource, ConstBytes bytes) {
   for (auto it = decoder.spans(); it; ++it) {
     OtlpRecord record;
     record.resource = resource;
-    record.scope = ViewOf(scope.name());
+    record.scope = OtlpViewOf(scope.name());
     record.bytes = *it;
     // A span has its ids in these fields.
     bool is_log = false;
@@ -133,12 +133,12 @@ void OtlpRecords::AddSpan(OtlpRecord record) {
   record.end = span.end_time_unix_nano();
   if (record.end < record.start)
     record.end = record.start;
-  record.trace_id = ViewOf(span.trace_id());
-  record.span_id = ViewOf(span.span_id());
-  record.parent_id = ViewOf(span.parent_span_id());
+  record.trace_id = OtlpViewOf(span.trace_id());
+  record.span_id = OtlpViewOf(span.span_id());
+  record.parent_id = OtlpViewOf(span.parent_span_id());
   for (auto it = span.attributes(); it; ++it)
     TakePlace(*it, &record);
-  spans_.emplace(KeyOf(record.trace_id, record.span_id), records_.size());
+  spans_.emplace(OtlpKeyOf(record.trace_id, record.span_id), records_.size());
   records_.push_back(record);
 }
 
@@ -148,8 +148,8 @@ void OtlpRecords::AddLog(OtlpRecord record) {
   record.start = log.time_unix_nano() != 0 ? log.time_unix_nano()
                                            : log.observed_time_unix_nano();
   record.end = record.start;
-  record.trace_id = ViewOf(log.trace_id());
-  record.parent_id = ViewOf(log.span_id());
+  record.trace_id = OtlpViewOf(log.trace_id());
+  record.parent_id = OtlpViewOf(log.span_id());
   for (auto it = log.attributes(); it; ++it)
     TakePlace(*it, &record);
   records_.push_back(record);

@@ -37,21 +37,21 @@ constexpr uint32_t kSequence = 1;
 constexpr int kMaxValueDepth = 32;
 
 // Returns a number for what has been made of |number| in one of several ways.
-uint64_t Mixed(uint64_t number, uint64_t way) {
+uint64_t MixedId(uint64_t number, uint64_t way) {
   number = (number ^ way * 0x9e3779b97f4a7c15) * 0xff51afd7ed558ccd;
   number ^= number >> 33;
   // Ids of tracks are not 0; the highest bit stays free for readers.
   return std::max<uint64_t>(number >> 1, 1);
 }
 
-uint64_t NumberOf(std::string_view id) {
+uint64_t OtlpIdNumberOf(std::string_view id) {
   uint64_t number = 0;
   for (const char c : id)
     number = number << 8 | static_cast<uint8_t>(c);
   return number;
 }
 
-std::string HexOf(std::string_view bytes) {
+std::string OtlpHexOf(std::string_view bytes) {
   std::string text;
   for (const char c : bytes) {
     text += "0123456789abcdef"[static_cast<uint8_t>(c) >> 4];
@@ -60,7 +60,9 @@ std::string HexOf(std::string_view bytes) {
   return text;
 }
 
-void SetValue(ConstBytes any_value, int depth, DebugAnnotation* annotation) {
+void SetAnnotationValue(ConstBytes any_value,
+                        int depth,
+                        DebugAnnotation* annotation) {
   const schema::AnyValue::Decoder value(any_value);
   using Case = schema::AnyValue::Decoder::ValueCase;
   switch (value.value_case()) {
@@ -80,7 +82,7 @@ void SetValue(ConstBytes any_value, int depth, DebugAnnotation* annotation) {
     case Case::kArrayValue: {
       const schema::ArrayValue::Decoder list(value.array_value());
       for (auto it = list.values(); it && depth < kMaxValueDepth; ++it)
-        SetValue(*it, depth + 1, annotation->add_array_values());
+        SetAnnotationValue(*it, depth + 1, annotation->add_array_values());
       return;
     }
     case Case::kKvlistValue: {
@@ -89,7 +91,7 @@ void SetValue(ConstBytes any_value, int depth, DebugAnnotation* annotation) {
         const schema::KeyValue::Decoder pair(*it);
         DebugAnnotation* const entry = annotation->add_dict_entries();
         entry->set_name(pair.key());
-        SetValue(pair.value(), depth + 1, entry);
+        SetAnnotationValue(pair.value(), depth + 1, entry);
       }
       return;
     }
@@ -219,15 +221,15 @@ class OtlpTraceWriter {
   }
 
   static uint64_t ProcessUuid(const OtlpResource& resource) {
-    return Mixed(resource.uuid, 1);
+    return MixedId(resource.uuid, 1);
   }
   uint64_t LaneUuid(size_t index) const {
     const OtlpLanes::Lane& lane = lanes_.lanes()[index];
     const uint64_t process = ProcessUuid(records_.resources()[lane.resource]);
     return lane.is_thread
-               ? Mixed(process,
-                       static_cast<uint64_t>(all_[lane.first].thread) * 2)
-               : Mixed(process, index * 2 + 1);
+               ? MixedId(process,
+                         static_cast<uint64_t>(all_[lane.first].thread) * 2)
+               : MixedId(process, index * 2 + 1);
   }
 
   // A flow goes to a span from each that it links to, and from its parent if
@@ -252,8 +254,8 @@ class OtlpTraceWriter {
     std::sort(flows_.begin(), flows_.end());
   }
   void AddFlow(size_t from, size_t to) {
-    const uint64_t flow =
-        Mixed(NumberOf(all_[from].span_id), NumberOf(all_[to].span_id));
+    const uint64_t flow = MixedId(OtlpIdNumberOf(all_[from].span_id),
+                                  OtlpIdNumberOf(all_[to].span_id));
     flows_.emplace_back(from, flow);
     flows_.emplace_back(to, flow);
   }
@@ -311,9 +313,9 @@ class OtlpTraceWriter {
       AddAttribute(*it, is_on_thread ? Placed::kOnThread : Placed::kOnTrack,
                    event);
     }
-    AddText("otel.trace_id", HexOf(record.trace_id), event);
-    AddText("otel.span_id", HexOf(record.span_id), event);
-    AddText("otel.parent_span_id", HexOf(record.parent_id), event);
+    AddText("otel.trace_id", OtlpHexOf(record.trace_id), event);
+    AddText("otel.span_id", OtlpHexOf(record.span_id), event);
+    AddText("otel.parent_span_id", OtlpHexOf(record.parent_id), event);
     AddText("otel.trace_state", span.trace_state().ToStdString(), event);
     constexpr const char* kKinds[] = {"",       "",         "server",
                                       "client", "producer", "consumer"};
@@ -359,7 +361,7 @@ class OtlpTraceWriter {
         (!has_text || !log.event_name().ToStdStringView().empty())) {
       DebugAnnotation* const annotation = event->add_debug_annotations();
       annotation->set_name("otel.body");
-      SetValue(log.body(), 0, annotation);
+      SetAnnotationValue(log.body(), 0, annotation);
     }
     if (log.severity_number() != 0) {
       DebugAnnotation* const annotation = event->add_debug_annotations();
@@ -367,8 +369,8 @@ class OtlpTraceWriter {
       annotation->set_int_value(log.severity_number());
     }
     AddText("otel.severity_text", log.severity_text().ToStdString(), event);
-    AddText("otel.trace_id", HexOf(record.trace_id), event);
-    AddText("otel.span_id", HexOf(record.parent_id), event);
+    AddText("otel.trace_id", OtlpHexOf(record.trace_id), event);
+    AddText("otel.span_id", OtlpHexOf(record.parent_id), event);
   }
 
   // Adds an attribute, but not one that says where a track is: |placed| is what
@@ -384,7 +386,7 @@ class OtlpTraceWriter {
       return;
     DebugAnnotation* const annotation = event->add_debug_annotations();
     annotation->set_name(pair.key());
-    SetValue(pair.value(), 0, annotation);
+    SetAnnotationValue(pair.value(), 0, annotation);
   }
 
   static void AddText(const char* name,

@@ -18,7 +18,9 @@ namespace schema = protozero::otlp_schema;
 constexpr uint64_t kExportNs = uint64_t{30} * 1'000'000'000;
 
 // Appends a field with bytes.
-void AppendField(uint32_t id, std::string_view bytes, std::string* message) {
+void AppendSpanField(uint32_t id,
+                     std::string_view bytes,
+                     std::string* message) {
   program::AppendVarInt(protozero::proto_utils::MakeTagLengthDelimited(id),
                         message);
   program::AppendVarInt(bytes.size(), message);
@@ -33,8 +35,8 @@ void SpanBatches::Add(otlp::Signal signal,
                       std::string_view record) {
   Collected& collected = collected_[static_cast<int>(signal)];
   // ScopeLogs has the same numbers.
-  AppendField(schema::ScopeSpans::kSpansFieldNumber, record,
-              &collected.records[{resource, scope}]);
+  AppendSpanField(schema::ScopeSpans::kSpansFieldNumber, record,
+                  &collected.records[{resource, scope}]);
   collected.bytes += record.size();
   if (++collected.count == kMaxCount || collected.bytes >= kMaxBytes)
     Send(signal);
@@ -55,20 +57,21 @@ void SpanBatches::Send(otlp::Signal signal) {
   for (auto it = collected.records.begin(); it != collected.records.end();) {
     const std::string resource = it->first.first;
     std::string message;
-    AppendField(schema::ResourceSpans::kResourceFieldNumber, resource,
-                &message);
+    AppendSpanField(schema::ResourceSpans::kResourceFieldNumber, resource,
+                    &message);
     for (; it != collected.records.end() && it->first.first == resource; ++it) {
       std::string scope;
-      AppendField(schema::InstrumentationScope::kNameFieldNumber,
-                  it->first.second, &scope);
+      AppendSpanField(schema::InstrumentationScope::kNameFieldNumber,
+                      it->first.second, &scope);
       std::string scope_spans;
-      AppendField(schema::ScopeSpans::kScopeFieldNumber, scope, &scope_spans);
+      AppendSpanField(schema::ScopeSpans::kScopeFieldNumber, scope,
+                      &scope_spans);
       scope_spans += it->second;
-      AppendField(schema::ResourceSpans::kScopeSpansFieldNumber, scope_spans,
-                  &message);
+      AppendSpanField(schema::ResourceSpans::kScopeSpansFieldNumber,
+                      scope_spans, &message);
     }
-    AppendField(schema::TracesData::kResourceSpansFieldNumber, message,
-                &request);
+    AppendSpanField(schema::TracesData::kResourceSpansFieldNumber, message,
+                    &request);
   }
   timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);

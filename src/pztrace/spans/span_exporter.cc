@@ -33,14 +33,16 @@ constexpr std::string_view kUnnamedTrack = "spans";
 constexpr size_t kMaxWaiting = size_t{1} << 16;
 
 template <typename Message>
-void AddText(std::string_view key, std::string_view value, Message* message) {
+void AddTextAttribute(std::string_view key,
+                      std::string_view value,
+                      Message* message) {
   auto* const pair = message->add_attributes();
   pair->set_key(key.data(), key.size());
   pair->set_value()->set_string_value(value.data(), value.size());
 }
 
 template <typename Message>
-void AddNumber(std::string_view key, int64_t value, Message* message) {
+void AddNumberAttribute(std::string_view key, int64_t value, Message* message) {
   auto* const pair = message->add_attributes();
   pair->set_key(key.data(), key.size());
   pair->set_value()->set_int_value(value);
@@ -103,12 +105,13 @@ class SpanExporter {
   // Returns the bytes of the Resource.
   std::string ResourceOf(std::string_view process, int64_t pid) const {
     protozero::HeapBuffered<schema::Resource> resource;
-    AddText("service.name", process.empty() ? "unknown_service" : process,
-            resource.get());
+    AddTextAttribute("service.name",
+                     process.empty() ? "unknown_service" : process,
+                     resource.get());
     if (pid != 0)
-      AddNumber("process.pid", pid, resource.get());
+      AddNumberAttribute("process.pid", pid, resource.get());
     if (!host_.empty())
-      AddText("host.name", host_, resource.get());
+      AddTextAttribute("host.name", host_, resource.get());
     return resource.SerializeAsString();
   }
 
@@ -116,12 +119,12 @@ class SpanExporter {
   template <typename Message>
   static void AddPlace(const TrackPlace& place, Message* message) {
     if (place.has_thread) {
-      AddNumber("thread.id", place.tid, message);
+      AddNumberAttribute("thread.id", place.tid, message);
       if (!place.thread.empty())
-        AddText("thread.name", place.thread, message);
+        AddTextAttribute("thread.name", place.thread, message);
     }
     if (!place.path.empty() && place.path != kUnnamedTrack)
-      AddText("pztrace.track", place.path, message);
+      AddTextAttribute("pztrace.track", place.path, message);
   }
 
   void ReadArgs(const EventDetails& details, SpanAttributes* attributes) {
@@ -272,13 +275,13 @@ class SpanExporter {
       span->set_name(tasks.places()[task.place].name);
     if (task.place != kNoIndex) {
       const TaskPlace& place = tasks.places()[task.place];
-      AddText("code.file.path", place.file, span);
-      AddNumber("code.line.number", place.line, span);
+      AddTextAttribute("code.file.path", place.file, span);
+      AddNumberAttribute("code.line.number", place.line, span);
     }
     if (!has_ended)
-      AddText("pztrace.state", "not ended", span);
+      AddTextAttribute("pztrace.state", "not ended", span);
     if (const uint32_t request = tasks.LastRequestOf(task); request != kNoIndex)
-      AddText("pztrace.request", tasks.texts()[request], span);
+      AddTextAttribute("pztrace.request", tasks.texts()[request], span);
     constexpr uint8_t kFailed = 2;
     if (task.result == kFailed)
       span->set_status()->set_code(schema::Status::STATUS_CODE_ERROR);

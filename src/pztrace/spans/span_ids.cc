@@ -11,8 +11,8 @@ namespace {
 
 // FNV-1a of numbers, then mixed: equal on each machine, and never 0, which is
 // no id.
-uint64_t HashOf(std::string_view text,
-                std::initializer_list<uint64_t> numbers) {
+uint64_t SpanHashOf(std::string_view text,
+                    std::initializer_list<uint64_t> numbers) {
   uint64_t hash = 0xcbf29ce484222325;
   const auto add = [&hash](uint8_t byte) {
     hash = (hash ^ byte) * 0x100000001b3;
@@ -29,7 +29,7 @@ uint64_t HashOf(std::string_view text,
   return hash != 0 ? hash : 1;
 }
 
-std::string BytesOf(uint64_t number) {
+std::string IdBytesOf(uint64_t number) {
   std::string bytes;
   for (int shift = 56; shift >= 0; shift -= 8)
     bytes += static_cast<char>(number >> shift);
@@ -39,8 +39,8 @@ std::string BytesOf(uint64_t number) {
 // Returns an id of 16 bytes.
 std::string TraceIdOf(std::string_view text,
                       std::initializer_list<uint64_t> numbers) {
-  const uint64_t high = HashOf(text, numbers);
-  return BytesOf(high) + BytesOf(HashOf("low", {high}));
+  const uint64_t high = SpanHashOf(text, numbers);
+  return IdBytesOf(high) + IdBytesOf(SpanHashOf("low", {high}));
 }
 
 // The kinds of what has an id.
@@ -51,8 +51,8 @@ constexpr uint64_t kTaskId = 2;
 
 void SpanIds::AddSlice(const Slice& slice, const OtelArgs& otel) {
   const uint64_t id =
-      HashOf(host_ + slice.text->name,
-             {kSliceId, slice.track, slice.begin_ns, slice.depth});
+      SpanHashOf(host_ + slice.text->name,
+                 {kSliceId, slice.track, slice.begin_ns, slice.depth});
   if (slice.number >= span_ids_.size())
     span_ids_.resize(slice.number + 1);
   span_ids_[slice.number] = id;
@@ -83,13 +83,13 @@ SpanIdentity SpanIds::OfKey(const SliceKey& slice) const {
   if (own != own_.end())
     return own->second;
   SpanIdentity identity;
-  identity.span_id = BytesOf(span_ids_[slice.number]);
+  identity.span_id = IdBytesOf(span_ids_[slice.number]);
   if (slice.parent != UINT64_MAX) {
     const auto parent = own_.find(slice.parent);
     if (parent != own_.end())
       identity.parent_id = parent->second.span_id;
     else if (slice.parent < span_ids_.size() && span_ids_[slice.parent] != 0)
-      identity.parent_id = BytesOf(span_ids_[slice.parent]);
+      identity.parent_id = IdBytesOf(span_ids_[slice.parent]);
   }
   const auto root = roots_.find({slice.track, slice.root_ns});
   const uint32_t task = TaskAt(slice.track, slice.root_ns);
@@ -109,14 +109,14 @@ SpanIdentity SpanIds::OfKey(const SliceKey& slice) const {
 SpanIdentity SpanIds::OfTask(uint32_t index) const {
   const auto id_of = [&](uint32_t i) {
     const TaskTimeline::Task& task = tasks_.tasks()[i];
-    return HashOf(host_,
-                  {kTaskId, tasks_.processes()[task.process], task.number});
+    return SpanHashOf(host_,
+                      {kTaskId, tasks_.processes()[task.process], task.number});
   };
   SpanIdentity identity;
-  identity.span_id = BytesOf(id_of(index));
+  identity.span_id = IdBytesOf(id_of(index));
   const uint32_t parent = tasks_.tasks()[index].parent;
   if (parent != kNoIndex && tasks_.tasks()[parent].first_part != kNoIndex)
-    identity.parent_id = BytesOf(id_of(parent));
+    identity.parent_id = IdBytesOf(id_of(parent));
   identity.trace_id = TraceIdOf(host_, {id_of(RootOf(index))});
   return identity;
 }

@@ -18,7 +18,7 @@ namespace schema = protozero::otlp_schema;
 using program::Value;
 
 // Returns the bytes of an id in hexadecimal; empty if it is none.
-std::string IdOf(std::string_view hex, size_t size) {
+std::string OtelIdOf(std::string_view hex, size_t size) {
   std::string bytes;
   if (hex.size() != 2 * size)
     return bytes;
@@ -33,7 +33,7 @@ std::string IdOf(std::string_view hex, size_t size) {
 }
 
 template <size_t n>
-uint32_t IndexOf(std::string_view text, const char* const (&names)[n]) {
+uint32_t OtelIndexOf(std::string_view text, const char* const (&names)[n]) {
   const auto found = std::find(std::begin(names), std::end(names), text);
   return found != std::end(names) ? static_cast<uint32_t>(found - names) : 0;
 }
@@ -116,17 +116,17 @@ bool SpanAttributes::TakeOtel(const Value& value) {
                                     "client", "producer", "consumer"};
   constexpr const char* kStatuses[] = {"", "ok", "error"};
   if (name == "trace_id")
-    otel_->trace_id = IdOf(*text, 16);
+    otel_->trace_id = OtelIdOf(*text, 16);
   else if (name == "span_id")
-    otel_->span_id = IdOf(*text, 8);
+    otel_->span_id = OtelIdOf(*text, 8);
   else if (name == "parent_span_id")
-    otel_->parent_id = IdOf(*text, 8);
+    otel_->parent_id = OtelIdOf(*text, 8);
   else if (name == "trace_state")
     otel_->trace_state = *text;
   else if (name == "kind")
-    otel_->kind = IndexOf(*text, kKinds);
+    otel_->kind = OtelIndexOf(*text, kKinds);
   else if (name == "status")
-    otel_->status = IndexOf(*text, kStatuses);
+    otel_->status = OtelIndexOf(*text, kStatuses);
   else if (name == "status_message")
     otel_->status_message = *text;
   else if (name == "severity_text")
