@@ -24,6 +24,7 @@ namespace otlp {
 // call. It allocates nothing.
 class AttributeValue {
  public:
+  // Says which of the values it is.
   enum class Type : uint8_t {
     kString,
     kBool,
@@ -38,6 +39,7 @@ class AttributeValue {
     kDoubles,
   };
 
+  // Views a text.
   constexpr AttributeValue(std::string_view text)
       : type_(Type::kString), size_(text.size()), data_(text.data()) {}
   AttributeValue(const std::string& text)
@@ -60,6 +62,7 @@ class AttributeValue {
                                       : Type::kUint),
         int_(static_cast<int64_t>(value)) {}
 
+  // Views the values of an array.
   constexpr AttributeValue(const std::string_view* values, size_t count)
       : type_(Type::kStrings), size_(count), data_(values) {}
   constexpr AttributeValue(const bool* values, size_t count)
@@ -76,6 +79,7 @@ class AttributeValue {
   AttributeValue(const std::vector<T>& values)
       : AttributeValue(values.data(), values.size()) {}
 
+  // Return the value, by its type.
   constexpr Type type() const { return type_; }
   constexpr int64_t int_value() const { return int_; }
   constexpr double double_value() const { return double_; }
@@ -113,6 +117,7 @@ struct Attribute {
   AttributeValue value;
 };
 
+// A list of attributes, as a call has them.
 using Attributes = std::initializer_list<Attribute>;
 
 }  // namespace otlp

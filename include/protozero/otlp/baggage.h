@@ -24,6 +24,7 @@ class Baggage {
   static constexpr size_t kMaxEntries = 64;
   static constexpr size_t kMaxSize = 8192;
 
+  // A key and its value.
   struct Entry {
     std::string key;
     // Any bytes: the header has percent signs in place of some.

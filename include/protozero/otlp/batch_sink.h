@@ -12,6 +12,7 @@ namespace protozero {
 PROTOZERO_ABI_BEGIN
 namespace otlp {
 
+// The kind of records in a batch.
 enum class Signal : uint8_t { kSpans, kLogs };
 
 // A whole request: the bytes of an ExportTraceServiceRequest or
@@ -34,6 +35,7 @@ struct ExportResult {
   }
   static ExportResult Dropped(const char* why) { return {0, 0, why}; }
 
+  // The number of records that have arrived.
   uint32_t exported = 0;
   // The number that the receiver got and refused, as in a partial success.
   uint32_t rejected = 0;

@@ -75,6 +75,7 @@ struct HttpExporterOptions {
 // Interrupt().
 class HttpExporter : public BatchSink {
  public:
+  // Makes an exporter with these settings, and no connection yet.
   explicit HttpExporter(
       HttpExporterOptions options = HttpExporterOptions::FromEnvironment());
   ~HttpExporter() override;

@@ -42,6 +42,7 @@ class Logger {
       : scope_(
             internal::AddScope(pipeline.state(), name, version, schema_url)) {}
 
+  // Returns false if logs are not written.
   bool IsEnabled() const {
     return scope_ != nullptr &&
            scope_->is_enabled.load(std::memory_order_relaxed);
@@ -70,6 +71,7 @@ struct LogOptions {
 //       .SetAttribute("attempt", 3);
 class Log {
  public:
+  // Begins a log.
   Log(const Logger& logger,
       Severity severity,
       const AttributeValue& body,

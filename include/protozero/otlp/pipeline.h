@@ -89,6 +89,7 @@ struct Account {
   uint64_t not_wanted = 0;
   uint64_t undecided = 0;
 
+  // Returns how many are lost, for all reasons.
   uint64_t dropped() const {
     return no_memory + buffer_full + export_failed + after_shutdown +
            not_wanted + undecided;
@@ -114,6 +115,7 @@ struct Account {
 // destroyed or after. A span that is still open then may be destroyed later.
 class Pipeline {
  public:
+  // Begins to export. Texts in |options| are copied.
   Pipeline(const PipelineOptions& options, BatchSink* sink);
   ~Pipeline();
   Pipeline(const Pipeline&) = delete;
@@ -129,12 +131,14 @@ class Pipeline {
   // Turns writing off and on: a span that begins while it is off is none.
   void SetEnabled(bool enabled);
 
+  // Return the account of all spans, and of all logs.
   Account Spans() const;
   Account Logs() const;
   // Returns the last reason that the sink gave for spans or logs that it did
   // not deliver; empty if there is none.
   std::string LastError() const;
 
+  // Returns the part that tracers and loggers write to, for this library alone.
   internal::PipelineState* state() const { return state_; }
 
  private:

@@ -16,6 +16,7 @@ namespace otlp {
 // Decides which spans are recorded, when they begin.
 class Sampler {
  public:
+  // Return samplers of all traces, and of none.
   static constexpr Sampler AlwaysOn() { return Sampler(kAll, false); }
   static constexpr Sampler AlwaysOff() { return Sampler(0, false); }
   // Samples this share of all traces, by their id: programs with the same share

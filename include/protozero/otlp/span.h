@@ -51,6 +51,7 @@ PROTOZERO_ALWAYS_INLINE void AddAttribute(Slot* slot,
 }
 }  // namespace internal
 
+// The part that a span has in a call between programs.
 enum class SpanKind : uint8_t {
   kInternal = 1,
   kServer = 2,
@@ -59,6 +60,7 @@ enum class SpanKind : uint8_t {
   kConsumer = 5,
 };
 
+// The outcome of an operation.
 enum class StatusCode : uint8_t { kUnset = 0, kOk = 1, kError = 2 };
 
 // An operation, from Tracer::StartSpan() to End() or its destructor. What is
@@ -87,6 +89,7 @@ class Span {
   }
   ~Span() { End(); }
 
+  // Return false if calls have no effect, and the identity of the span.
   bool IsRecording() const { return slot_ != nullptr; }
   const SpanContext& context() const { return context_; }
 

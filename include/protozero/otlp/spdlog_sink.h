@@ -37,6 +37,7 @@ Message* MessageOf(void (Sink::*)(const Message&));
 template <typename BaseSink>
 class SpdlogSink : public BaseSink {
  public:
+  // Makes a sink that writes to |logger|.
   explicit SpdlogSink(const Logger& logger) : logger_(logger) {}
 
  protected:

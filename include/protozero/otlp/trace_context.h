@@ -27,6 +27,7 @@ template <size_t kBytes>
 struct RandomId {
   static constexpr size_t kSize = kBytes;
 
+  // Returns false if all bytes are zeros.
   bool IsValid() const {
     uint8_t any = 0;
     for (const uint8_t byte : bytes)
@@ -49,8 +50,10 @@ struct RandomId {
     return !(a == b);
   }
 
+  // The bytes, in the order of the protocol.
   alignas(8) uint8_t bytes[kBytes] = {};
 };
+// The id of a trace, and that of a span.
 using TraceId = RandomId<16>;
 using SpanId = RandomId<8>;
 
@@ -66,6 +69,7 @@ class TraceState {
   TraceState(TraceState&& other) noexcept : text_(other.text_) {
     other.text_ = nullptr;
   }
+  // Takes the text of another one.
   TraceState& operator=(TraceState other) noexcept {
     internal::SharedText* text = text_;
     text_ = other.text_;
@@ -105,6 +109,7 @@ class TraceState {
 // The identity of a span, which its children and other programs know it by.
 class SpanContext {
  public:
+  // The bit of |flags| that says that the trace is recorded.
   static constexpr uint8_t kSampled = 1;
   // The size of the header `traceparent`.
   static constexpr size_t kTraceParentSize = 55;
@@ -127,9 +132,11 @@ class SpanContext {
   void WriteTraceParent(char* text) const;
   std::string TraceParent() const;
 
+  // Return true if both ids are ids, and if the trace is recorded.
   bool IsValid() const { return trace_id.IsValid() && span_id.IsValid(); }
   bool IsSampled() const { return (flags & kSampled) != 0; }
 
+  // The ids, and the flags of W3C Trace Context.
   TraceId trace_id;
   SpanId span_id;
   uint8_t flags = 0;
@@ -159,6 +166,7 @@ inline SpanContext CurrentContext() {
 // reverse order of beginning, on the same thread or in the same TaskContext.
 class Scope {
  public:
+  // Begins the scope.
   explicit Scope(const SpanContext& context)
       : context_(context), before_(internal::current_context) {
     internal::current_context = &context_;
@@ -180,11 +188,13 @@ class Scope {
 class TaskContext {
  public:
   TaskContext() = default;
+  // Makes the context of a task that works for a span.
   explicit TaskContext(const SpanContext& first)
       : first_(first), current_(&first_) {}
   TaskContext(const TaskContext&) = delete;
   TaskContext& operator=(const TaskContext&) = delete;
 
+  // Bring the context to the calling thread, and take it away again.
   void Resume() { Swap(); }
   void Suspend() { Swap(); }
 

@@ -85,6 +85,7 @@ class Tracer {
     return span;
   }
 
+  // Returns false if spans are not recorded.
   bool IsEnabled() const {
     return scope_ != nullptr &&
            scope_->is_enabled.load(std::memory_order_relaxed);

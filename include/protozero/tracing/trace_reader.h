@@ -44,6 +44,7 @@ struct EventFlow {
   // that number goes on without this event. Events of the JSON format have
   // these.
   enum class Arrows : uint8_t { kInAndOut, kIn, kOut };
+  // The ends of arrows at this event.
   Arrows arrows = Arrows::kInAndOut;
 };
 

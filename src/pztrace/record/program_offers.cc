@@ -18,7 +18,7 @@ using protozero::PeerShares;
 using protozero::TracingService;
 namespace trace = protozero::trace;
 
-std::string Shown(protozero::ConstChars text) {
+std::string ShownChars(protozero::ConstChars text) {
   return ShownName({text.data, text.size});
 }
 
@@ -34,14 +34,14 @@ std::string CategoriesOf(const DataSourceDescriptor& source,
       fields.track_event_descriptor());
   for (const protozero::ConstBytes bytes : events.available_categories()) {
     const trace::TrackEventCategory::Decoder category(bytes);
-    std::string line = "  " + Shown(category.name());
+    std::string line = "  " + ShownChars(category.name());
     std::string tags;
     for (const protozero::ConstChars tag : category.tags())
-      tags += (tags.empty() ? "" : " ") + Shown(tag);
+      tags += (tags.empty() ? "" : " ") + ShownChars(tag);
     if (!tags.empty())
       line += " [" + tags + "]";
     if (category.has_description())
-      line += ": " + Shown(category.description());
+      line += ": " + ShownChars(category.description());
     size += line.size() + 1;
     if (size > max_size) {
       *is_cut = true;

@@ -300,8 +300,8 @@ std::unique_ptr<SchedulingRecorder> OpenScheduling(
 void AwaitStart(const SchedulingRecorder& scheduling,
                 const Interrupts& interrupts,
                 RecordingSession* session) {
-  constexpr uint64_t kMaxMs = 5000;
-  const uint64_t end = session->service()->NowMs() + kMaxMs;
+  constexpr uint64_t kMaxStartMs = 5000;
+  const uint64_t end = session->service()->NowMs() + kMaxStartMs;
   while (!scheduling.has_started() && interrupts.count() == 0 &&
          session->service()->NowMs() < end) {
     session->RunOnce(/*timeout_ms=*/10);

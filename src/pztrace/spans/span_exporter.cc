@@ -146,8 +146,9 @@ class SpanExporter {
                               &otel);
     ReadArgs(*slice.details, &attributes);
     AddPlace(place, span);
-    span->set_kind(static_cast<schema::Span::SpanKind>(
-        otel.kind != 0 ? otel.kind : schema::Span::SPAN_KIND_INTERNAL));
+    span->set_kind(otel.kind != 0
+                       ? static_cast<schema::Span::SpanKind>(otel.kind)
+                       : schema::Span::SPAN_KIND_INTERNAL);
     if (!otel.trace_state.empty())
       span->set_trace_state(otel.trace_state);
     if (otel.status != 0) {

@@ -24,7 +24,7 @@ namespace {
 constexpr size_t kMinKeys = 4096;
 constexpr size_t kMaxKeyGrowth = 32;
 // The limit of dictionaries and arrays in each other.
-constexpr size_t kMaxDepth = 128;
+constexpr size_t kMaxArgDepth = 128;
 
 // The keys of fields that Perfetto's trace processor calls in another way. A
 // key begins with what is shown for the fields around it.
@@ -180,7 +180,7 @@ void ArgRows::Begin(Container container) {
     return rest_->Begin(container);
   }
   levels_.push_back({container, flat_key_, key_});
-  if (levels_.size() > kMaxDepth)
+  if (levels_.size() > kMaxArgDepth)
     BeginRest();
 }
 

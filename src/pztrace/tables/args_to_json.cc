@@ -93,12 +93,12 @@ std::string JsonOf(sqlite3_value** row) {
 }
 
 void WriteNode(const ArgTree& tree, size_t at, program::JsonValues* values) {
-  using Container = program::ValueSink::Container;
+  using Shape = program::ValueSink::Container;
   const ArgNode& node = tree.nodes[at];
   if (node.children.empty())
     return values->AddJson(node.json);
   const bool is_array = tree.nodes[node.children[0]].name[0] == '[';
-  values->Begin(is_array ? Container::kArray : Container::kDictionary);
+  values->Begin(is_array ? Shape::kArray : Shape::kDictionary);
   for (const size_t child : node.children) {
     if (!is_array)
       values->Name(tree.nodes[child].name);

@@ -368,7 +368,7 @@ bool EmptyFile(const std::string& path, std::string* why) {
 
 // The files beside a database in WAL mode: its log, and the index of that,
 // which is there while a program has the database open.
-enum class LogFiles { kNone, kLog, kLogAndIndex };
+enum class LogFiles { kNone, kLogAlone, kLogAndIndex };
 
 // Returns the files beside a database; nothing if it is in no WAL mode.
 std::optional<LogFiles> LogFilesOf(const std::string& path) {
@@ -387,7 +387,7 @@ std::optional<LogFiles> LogFilesOf(const std::string& path) {
   const bool is_empty = status.st_size == 0;
   if (stat((path + "-shm").c_str(), &status) == 0)
     return LogFiles::kLogAndIndex;
-  return is_empty ? LogFiles::kNone : LogFiles::kLog;
+  return is_empty ? LogFiles::kNone : LogFiles::kLogAlone;
 }
 
 // Returns the URI of a file that nothing changes.
@@ -459,7 +459,7 @@ std::unique_ptr<Database> Database::Open(const std::string& path,
     return OpenDatabase(ImmutableUri(name),
                         SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, why);
   }
-  if (log != LogFiles::kLog)
+  if (log != LogFiles::kLogAlone)
     return OpenDatabase(name, SQLITE_OPEN_READONLY, why);
   auto database = std::make_unique<SqliteDatabase>();
   if (database->OpenWithLog(name))

@@ -144,13 +144,13 @@ size_t AfterIfNotExists(const std::vector<SqlToken>& tokens, size_t i) {
 
 // Makes what SQLite's CREATE makes the query's own, unless it says whose it is.
 void ReadCreate(const std::string& text, SqlStatement* statement) {
-  using Kind = SqlStatement::Kind;
   const std::vector<SqlToken> tokens = SqlTokensOf(text);
   statement->sql = text;
   const bool is_temporary = tokens[1].Is("TEMP") || tokens[1].Is("TEMPORARY");
   const SqlToken& kind = tokens[is_temporary && tokens.size() > 2 ? 2 : 1];
-  statement->kind =
-      kind.Is("VIEW") || kind.Is("VIRTUAL") ? Kind::kDefines : Kind::kReads;
+  statement->kind = kind.Is("VIEW") || kind.Is("VIRTUAL")
+                        ? SqlStatement::Kind::kDefines
+                        : SqlStatement::Kind::kReads;
   const bool is_virtual = kind.Is("VIRTUAL");
   const size_t name = AfterIfNotExists(tokens, is_virtual ? 3 : 2);
   const bool is_qualified =

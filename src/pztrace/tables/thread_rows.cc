@@ -43,7 +43,7 @@ std::optional<uint32_t> KnownNumber(uint32_t number, uint32_t none) {
   return number == none ? std::nullopt : std::optional(number);
 }
 
-std::string HexOf(std::string_view bytes) {
+std::string BuildIdHexOf(std::string_view bytes) {
   constexpr char kDigits[] = "0123456789abcdef";
   std::string hex;
   for (const char c : bytes) {
@@ -176,7 +176,7 @@ void ThreadRows::WriteStacks(RowWriter* callsites,
   for (const StackSamples::Mapping& mapping : samples.mappings()) {
     WriteRow(kMappingTable,
              MappingRow{{id++},
-                        HexOf(mapping.build_id),
+                        BuildIdHexOf(mapping.build_id),
                         mapping.exact_offset,
                         mapping.start,
                         mapping.end,

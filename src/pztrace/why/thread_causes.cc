@@ -14,7 +14,7 @@ namespace pztrace {
 
 namespace {
 
-using Part = ThreadStateTable::Part;
+using ThreadPart = ThreadStateTable::Part;
 using ThreadState = ThreadStateTable::State;
 
 // A stack that is sampled as a thread leaves its processor may have a time just
@@ -25,7 +25,7 @@ constexpr size_t kMaxSearched = 1000;
 
 std::vector<std::string> StackOfWait(const StackSamples& samples,
                                      int64_t tid,
-                                     const Part& part) {
+                                     const ThreadPart& part) {
   const auto [first, end] = samples.Find(
       tid, part.begin_ns - std::min(part.begin_ns, kStackLeadNs), part.end_ns);
   // The last one before it, or else the first one in it.
@@ -44,15 +44,16 @@ std::vector<std::string> StackOfWait(const StackSamples& samples,
 
 void AddNeighbours(const ThreadStateTable& states,
                    const ThreadNames& names,
-                   std::vector<Part> ready,
+                   std::vector<ThreadPart> ready,
                    ThreadCauses* causes) {
-  std::sort(ready.begin(), ready.end(), [](const Part& a, const Part& b) {
-    return a.dur_ns() > b.dur_ns();
-  });
+  std::sort(ready.begin(), ready.end(),
+            [](const ThreadPart& a, const ThreadPart& b) {
+              return a.dur_ns() > b.dur_ns();
+            });
   ready.resize(std::min(ready.size(), kMaxSearched));
   std::map<uint32_t, uint64_t> sums;
   uint64_t recorded_ns = 0;
-  for (const Part& part : ready) {
+  for (const ThreadPart& part : ready) {
     if (part.cpu == ThreadStateTable::kNoCpu)
       continue;
     for (const ThreadStateTable::Run& run :
@@ -140,13 +141,13 @@ ThreadCauses CausesOf(const ThreadTimes& times,
                       uint64_t end_ns) {
   const ThreadStateTable& states = times.states();
   ThreadCauses causes;
-  std::vector<Part> waits;
-  std::vector<Part> ready;
+  std::vector<ThreadPart> waits;
+  std::vector<ThreadPart> ready;
   uint64_t known_ns = 0;
   size_t i = states.PartAt(thread, begin_ns);
   for (i = i == states.num_parts(thread) ? 0 : i; i < states.num_parts(thread);
        ++i) {
-    Part part = states.PartOf(thread, i);
+    ThreadPart part = states.PartOf(thread, i);
     if (part.begin_ns >= end_ns)
       break;
     part.begin_ns = std::max(part.begin_ns, begin_ns);
@@ -169,11 +170,12 @@ ThreadCauses CausesOf(const ThreadTimes& times,
   causes.unknown_ns = end_ns - begin_ns - known_ns;
   causes.num_ready = ready.size();
   causes.num_waits = waits.size();
-  std::stable_sort(
-      waits.begin(), waits.end(),
-      [](const Part& a, const Part& b) { return a.dur_ns() > b.dur_ns(); });
+  std::stable_sort(waits.begin(), waits.end(),
+                   [](const ThreadPart& a, const ThreadPart& b) {
+                     return a.dur_ns() > b.dur_ns();
+                   });
   waits.resize(std::min(waits.size(), ThreadCauses::kMaxWaits));
-  for (const Part& part : waits) {
+  for (const ThreadPart& part : waits) {
     causes.waits.push_back(
         {part.begin_ns, part.end_ns, part.state == ThreadState::kBlocked,
          StackOfWait(times.samples(), states.tid(thread), part)});
