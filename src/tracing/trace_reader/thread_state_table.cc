@@ -22,29 +22,30 @@ using trace::TracePacket;
 
 namespace {
 
-using State = ThreadStateTable::State;
+using KernelState = ThreadStateTable::State;
 
 // The states by the numbers of GenericKernelTaskStateEvent.TaskStateEnum.
-constexpr State kStates[] = {State::kUnknown, State::kCreated,  State::kWoken,
-                             State::kRunning, State::kSleeping, State::kBlocked,
-                             State::kStopped, State::kDead,     State::kDead};
+constexpr KernelState kStates[] = {
+    KernelState::kUnknown, KernelState::kCreated,  KernelState::kWoken,
+    KernelState::kRunning, KernelState::kSleeping, KernelState::kBlocked,
+    KernelState::kStopped, KernelState::kDead,     KernelState::kDead};
 
 // Returns whether a thread can enter |next| from |state|. A thread runs between
 // two waits, and before it is preempted again.
-bool CanFollow(State state, State next) {
-  if (state == State::kUnknown || state == State::kDead ||
-      next == State::kUnknown || next == State::kDead) {
+bool CanFollow(KernelState state, KernelState next) {
+  if (state == KernelState::kUnknown || state == KernelState::kDead ||
+      next == KernelState::kUnknown || next == KernelState::kDead) {
     return true;
   }
-  if (next == State::kCreated)
+  if (next == KernelState::kCreated)
     return false;
-  if (state == State::kCreated)
-    return next == State::kWoken || next == State::kRunning;
-  if (state == State::kRunning)
-    return next != State::kRunning;
+  if (state == KernelState::kCreated)
+    return next == KernelState::kWoken || next == KernelState::kRunning;
+  if (state == KernelState::kRunning)
+    return next != KernelState::kRunning;
   if (ThreadStateTable::IsWaiting(state))
-    return next == State::kWoken || next == State::kRunning;
-  return next == State::kRunning;
+    return next == KernelState::kWoken || next == KernelState::kRunning;
+  return next == KernelState::kRunning;
 }
 
 }  // namespace
@@ -93,8 +94,8 @@ void ThreadStateTable::AddState(ConstBytes bytes,
   if (event.comm().size != 0)
     thread.name = event.comm().ToStdString();
   const auto number = static_cast<uint32_t>(event.state());
-  const State state =
-      number < std::size(kStates) ? kStates[number] : State::kUnknown;
+  const KernelState state =
+      number < std::size(kStates) ? kStates[number] : KernelState::kUnknown;
   uint32_t cpu = kNoCpu;
   if (event.has_cpu())
     cpu = std::min(static_cast<uint32_t>(event.cpu()), kNoCpu);
@@ -161,25 +162,26 @@ void ThreadStateTable::Sort(Thread* thread) {
 // missing.
 void ThreadStateTable::Settle(Thread* thread) const {
   std::vector<uint32_t>& events = thread->events;
-  State before = State::kUnknown;
+  KernelState before = KernelState::kUnknown;
   for (size_t i = 0; i < events.size(); ++i) {
     const bool has_lost_end = (events[i] & kStateMask) == kLostEnd;
-    const State state = has_lost_end ? State::kRunning : StateOf(events[i]);
-    State shown = state;
-    if (state == State::kWoken && before == State::kRunning)
-      shown = State::kPreempted;
+    const KernelState state =
+        has_lost_end ? KernelState::kRunning : StateOf(events[i]);
+    KernelState shown = state;
+    if (state == KernelState::kWoken && before == KernelState::kRunning)
+      shown = KernelState::kPreempted;
     before = state;
     bool is_known = i + 1 != events.size() || thread->num_losses == num_losses_;
     if (i + 1 != events.size()) {
       const uint32_t next = events[i + 1];
-      is_known =
-          (next & kIsAfterLoss) == 0 &&
-          (next & kLossMask) == (events[i] & kLossMask) &&
-          ((next & kStateMask) == kLostEnd ? CanFollow(state, State::kRunning)
-                                           : CanFollow(state, StateOf(next)));
+      is_known = (next & kIsAfterLoss) == 0 &&
+                 (next & kLossMask) == (events[i] & kLossMask) &&
+                 ((next & kStateMask) == kLostEnd
+                      ? CanFollow(state, KernelState::kRunning)
+                      : CanFollow(state, StateOf(next)));
     }
     if (!is_known || has_lost_end)
-      shown = State::kUnknown;
+      shown = KernelState::kUnknown;
     events[i] = (events[i] & ~kStateMask) | static_cast<uint32_t>(shown);
   }
 }
@@ -199,7 +201,8 @@ void ThreadStateTable::CompareProcessors() {
     const Thread& thread = threads_[i];
     for (size_t part = 0; part < thread.events.size(); ++part) {
       const uint32_t cpu = thread.events[part] >> kCpuShift;
-      if (StateOf(thread.events[part]) != State::kRunning || cpu == kNoCpu)
+      if (StateOf(thread.events[part]) != KernelState::kRunning ||
+          cpu == kNoCpu)
         continue;
       const uint64_t begin_ns = thread.times[part];
       all.push_back({begin_ns, cpu, i, static_cast<uint32_t>(part),
@@ -239,7 +242,7 @@ void ThreadStateTable::AddUp(Thread* thread) const {
 }
 
 void ThreadStateTable::AddTo(Sums* sums, State state, uint64_t ns) {
-  if (state == State::kRunning)
+  if (state == KernelState::kRunning)
     sums->known.ran_ns += ns;
   else if (IsReady(state))
     sums->known.ready_ns += ns;
@@ -327,9 +330,10 @@ std::optional<TimeDivision> ThreadStateTable::Divide(uint32_t thread,
   }
   const Sums before = SumsUntil(of, begin_ns);
   const Sums until = SumsUntil(of, end_ns);
-  const State state = StateOf(of.events[PartAt(thread, begin_ns)]);
+  const KernelState state = StateOf(of.events[PartAt(thread, begin_ns)]);
   const bool is_moment_unknown =
-      begin_ns == end_ns && (state == State::kUnknown || state == State::kDead);
+      begin_ns == end_ns &&
+      (state == KernelState::kUnknown || state == KernelState::kDead);
   if (until.unknown_ns != before.unknown_ns || is_moment_unknown)
     return std::nullopt;
   return TimeDivision{until.known.ran_ns - before.known.ran_ns,
@@ -349,7 +353,7 @@ std::vector<ThreadStateTable::Run> ThreadStateTable::RunsOn(
     if (part == thread.times.size())
       part = 0;
     for (; part < thread.times.size() && thread.times[part] < end_ns; ++part) {
-      if (StateOf(thread.events[part]) != State::kRunning ||
+      if (StateOf(thread.events[part]) != KernelState::kRunning ||
           thread.events[part] >> kCpuShift != cpu) {
         continue;
       }
