@@ -84,7 +84,7 @@ class SourcesTest(unittest.TestCase):
   def test_lists_are_complete(self):
     listed = re.findall(r"'([^']+[.]cc)'", (ROOT / 'src/meson.build').read_text())
     found = {path.relative_to(ROOT / 'src').as_posix()
-             for folder in ('protozero', 'protoc_plugin', 'tracing')
+             for folder in ('otlp', 'otlp_http', 'protozero', 'protoc_plugin', 'tracing')
              for path in (ROOT / 'src' / folder).rglob('*.cc')}
     self.assertEqual(set(listed), found)
     self.assertEqual(len(listed), len(found))

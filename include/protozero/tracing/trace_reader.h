@@ -271,7 +271,7 @@ class KernelPacket {
   // Returns the number of the field of TracePacket, such as
   // generic_kernel_task_state_event, and its encoded message.
   virtual uint32_t field_id() const = 0;
-  virtual ConstBytes bytes() const = 0;
+  virtual ConstBytes message() const = 0;
   // Returns its time on the trace's clock. Null if it has none, or nothing
   // relates its clock to the trace's.
   virtual std::optional<uint64_t> time_ns() const = 0;

@@ -46,12 +46,12 @@ ConstBytes MessageOf(ConstBytes message,
 
 void StackSamples::Add(const KernelPacket& packet) {
   if (packet.field_id() == TracePacket::kModuleSymbolsFieldNumber)
-    return AddSymbols(packet.bytes());
+    return AddSymbols(packet.message());
   if (packet.field_id() != TracePacket::kStackSampleFieldNumber ||
       !packet.time_ns()) {
     return;
   }
-  const StackPacket::Decoder sample(packet.bytes());
+  const StackPacket::Decoder sample(packet.message());
   const StackPacket::TaskContext::Decoder task(
       MessageOf(sample.task_context(), packet,
                 InternedData::kStackSampleTaskContextsFieldNumber,

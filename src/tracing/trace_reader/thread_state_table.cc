@@ -72,15 +72,15 @@ void ThreadStateTable::Add(const KernelPacket& packet) {
   switch (packet.field_id()) {
     case TracePacket::kGenericKernelTaskStateEventFieldNumber:
       if (packet.time_ns())
-        AddState(packet.bytes(), *packet.time_ns(), packet.sequence());
+        AddState(packet.message(), *packet.time_ns(), packet.sequence());
       return;
     case TracePacket::kGenericKernelTaskRenameEventFieldNumber: {
-      const GenericKernelTaskRenameEvent::Decoder rename(packet.bytes());
+      const GenericKernelTaskRenameEvent::Decoder rename(packet.message());
       ThreadOf(rename.tid()).name = rename.comm().ToStdString();
       return;
     }
     case TracePacket::kGenericKernelProcessTreeFieldNumber:
-      return AddTree(packet.bytes());
+      return AddTree(packet.message());
     default:
       return;
   }

@@ -40,7 +40,7 @@ class ReadKernelPacket final : public KernelPacket {
         sequence_(sequence) {}
 
   uint32_t field_id() const override { return field_id_; }
-  ConstBytes bytes() const override { return bytes_; }
+  ConstBytes message() const override { return bytes_; }
   std::optional<uint64_t> time_ns() const override { return time_ns_; }
   uint32_t sequence() const override { return sequence_.id; }
   uint64_t num_gaps() const override { return sequence_.num_gaps; }
