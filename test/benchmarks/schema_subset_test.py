@@ -19,7 +19,7 @@ PART = ROOT / 'test/benchmarks/perfetto_trace.proto'
 WHOLE = ROOT / 'include/protozero/tracing/trace.proto'
 
 BEGIN = re.compile(r'(message|enum|oneof) (\w+) {')
-FIELD = re.compile(r'(?:optional )?((?:repeated )?\w+) (\w+) = (\d+);')
+FIELD = re.compile(r'(?:optional )?((?:repeated )?[\w.]+) (\w+) = (\d+)(?: \[.*\])?;')
 VALUE = re.compile(r'(\w+) = (\d+);')
 
 
@@ -27,8 +27,11 @@ def read_schema(path):
   """{full name of a field or an enum's value: (type, number)}."""
   parts = {}
   scopes = []
-  for line in path.read_text().splitlines():
-    line = line.split('//')[0].strip()
+  line = ''
+  for text in path.read_text().splitlines():
+    line = (line + ' ' + text.split('//')[0].strip()).strip()
+    if line and line[-1] not in ';{}':
+      continue  # A field of two lines.
     scope = [name for kind, name in scopes if kind != 'oneof']
     if begin := BEGIN.fullmatch(line):
       scopes.append(begin.groups())
@@ -40,6 +43,7 @@ def read_schema(path):
       parts['.'.join([*scope, value[1]])] = ('enum', value[2])
     elif line and not line.startswith(('syntax', 'package', 'extensions')):
       raise ValueError('%s: %s' % (path, line))
+    line = ''
   return parts
 
 
