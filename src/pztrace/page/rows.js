@@ -106,7 +106,7 @@ class Row {
     this.counter = counter ?
       new Counter(this, sums(counter.time), counter.value, counter.unit, last) : null;
     this.lost = this.lostOf(parts);
-    // Those of the thread.
+    // The states of the thread.
     const {states, samples} = parts[0];
     this.states = states ? new States(states) : null;
     this.samples = samples ? {time: sums(samples.time), stack: samples.stack} : null;

@@ -148,7 +148,7 @@ class OtlpExportTest(TimelineCommandTest):
       self.run_command(trace, '--format', form, '-o', self.folder)
       self.assertEqual(rows(self.folder / file), expected)
       spans[form] = (self.folder / file).read_bytes()
-    # What is read from OpenTelemetry is written as it was: ids and parents, too.
+    # A file of OpenTelemetry is written as it was read: ids and parents, too.
     once = self.export(trace)[0]
     again = self.export(spans['otlp-json'])[0]
     key = lambda span: span['spanId']

@@ -100,7 +100,7 @@ class RingTest(PztraceTest):
     process.stdin.close()
     error = process.stderr.read()
     self.assertEqual(process.wait(), 0, error)
-    # What is older is not lost.
+    # Older events are not lost.
     self.assertIn('nothing lost', error)
     self.check_useful()
     code, output, error = self.run_pztrace('export', '--slices', '--format',

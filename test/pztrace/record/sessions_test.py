@@ -342,7 +342,7 @@ class SessionsTest(PztraceTest):
         self.interrupt(recorder)
       if number == 3:
         before = count()
-    # Of the recorder before, something may still have been there.
+    # A descriptor of the recorder before may have been counted.
     self.wait_until(lambda: all(now <= then for now, then in zip(count(), before)))
     self.assertIn('nothing lost', self.interrupt(always))
 
