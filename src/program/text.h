@@ -70,6 +70,9 @@ void AppendCsvText(std::string_view text, std::string* csv);
 // Appends |bytes| in base64, with padding.
 void AppendBase64(std::string_view bytes, std::string* out);
 
+// Returns |bytes| in hexadecimal digits.
+std::string HexOf(std::string_view bytes);
+
 // Append a number like protoc: a double in 15 digits and a float in 6, or in 17
 // and 9 if the shorter form would read back as another number.
 void AppendDouble(double value, std::string* out);

@@ -8,6 +8,7 @@
 #include "protozero/field.h"
 #include "protozero/proto_decoder.h"
 #include "src/otlp/protos/schema.h"
+#include "src/program/fnv1a.h"
 
 namespace pztrace {
 
@@ -31,14 +32,6 @@ std::string OtlpKeyOf(std::string_view trace_id, std::string_view span_id) {
   std::string key(trace_id);
   key += span_id;
   return key;
-}
-
-// FNV-1a: the same in each run, and on each machine.
-uint64_t OtlpHashOf(std::string_view bytes) {
-  uint64_t hash = 0xcbf29ce484222325;
-  for (const char c : bytes)
-    hash = (hash ^ static_cast<uint8_t>(c)) * 0x100000001b3;
-  return hash;
 }
 
 // Sets the thread or the track of a record from one of its attributes.
@@ -91,7 +84,7 @@ size_t OtlpRecords::AddResource(ConstBytes bytes) {
     return found->second;
   OtlpResource resource;
   resource.bytes = bytes;
-  resource.uuid = OtlpHashOf(OtlpViewOf(bytes));
+  resource.uuid = program::Fnv1a(OtlpViewOf(bytes));
   const schema::Resource::Decoder decoder(bytes);
   for (auto it = decoder.attributes(); it; ++it) {
     const schema::KeyValue::Decoder pair(*it);

@@ -51,15 +51,6 @@ uint64_t OtlpIdNumberOf(std::string_view id) {
   return number;
 }
 
-std::string OtlpHexOf(std::string_view bytes) {
-  std::string text;
-  for (const char c : bytes) {
-    text += "0123456789abcdef"[static_cast<uint8_t>(c) >> 4];
-    text += "0123456789abcdef"[static_cast<uint8_t>(c) & 15];
-  }
-  return text;
-}
-
 void SetAnnotationValue(ConstBytes any_value,
                         int depth,
                         DebugAnnotation* annotation) {
@@ -313,9 +304,9 @@ class OtlpTraceWriter {
       AddAttribute(*it, is_on_thread ? Placed::kOnThread : Placed::kOnTrack,
                    event);
     }
-    AddText("otel.trace_id", OtlpHexOf(record.trace_id), event);
-    AddText("otel.span_id", OtlpHexOf(record.span_id), event);
-    AddText("otel.parent_span_id", OtlpHexOf(record.parent_id), event);
+    AddText("otel.trace_id", program::HexOf(record.trace_id), event);
+    AddText("otel.span_id", program::HexOf(record.span_id), event);
+    AddText("otel.parent_span_id", program::HexOf(record.parent_id), event);
     AddText("otel.trace_state", span.trace_state().ToStdString(), event);
     constexpr const char* kKinds[] = {"",       "",         "server",
                                       "client", "producer", "consumer"};
@@ -369,8 +360,8 @@ class OtlpTraceWriter {
       annotation->set_int_value(log.severity_number());
     }
     AddText("otel.severity_text", log.severity_text().ToStdString(), event);
-    AddText("otel.trace_id", OtlpHexOf(record.trace_id), event);
-    AddText("otel.span_id", OtlpHexOf(record.parent_id), event);
+    AddText("otel.trace_id", program::HexOf(record.trace_id), event);
+    AddText("otel.span_id", program::HexOf(record.parent_id), event);
   }
 
   // Adds an attribute, but not one that says where a track is: |placed| is what

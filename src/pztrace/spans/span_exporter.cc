@@ -300,8 +300,9 @@ class SpanExporter {
   bool has_no_wall_clock_ = false;
 };
 
-// The first reading of a trace. The second one prints its faults.
-void FindIds(bool has_unfinished, TraceInput* input, SpanIds* ids) {
+// Reads a trace for the first time: the second reading prints its faults. False
+// if it is a pipe.
+bool FindIds(bool has_unfinished, TraceInput* input, SpanIds* ids) {
   TimelineReader* arguments = nullptr;
   TimelineReader::Callbacks callbacks;
   callbacks.reads_details = true;
@@ -318,11 +319,10 @@ void FindIds(bool has_unfinished, TraceInput* input, SpanIds* ids) {
   };
   TimelineReader reader(std::move(callbacks));
   arguments = &reader;
-  TraceStream::Run run;
-  while (input->stream().Next(&run))
-    reader.Read(protozero::ConstBytes(run.data, run.size));
-  reader.Finish();
+  if (!ReadAgain(input, &reader))
+    return false;
   ids->Finish(reader.end_ns());
+  return true;
 }
 
 }  // namespace
@@ -333,8 +333,7 @@ bool ExportSpans(const std::string& host,
                  TraceInput* input,
                  SpanBatches* batches) {
   SpanIds ids(host);
-  FindIds(has_unfinished, input, &ids);
-  if (!input->stream().Restart()) {
+  if (!FindIds(has_unfinished, input, &ids)) {
     program::PrintError(kProgram,
                         "%s: a pipe cannot be read twice, as spans need it",
                         program::DisplayName(file));

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <initializer_list>
 
+#include "src/program/fnv1a.h"
+
 namespace pztrace {
 
 namespace {
@@ -13,15 +15,12 @@ namespace {
 // no id.
 uint64_t SpanHashOf(std::string_view text,
                     std::initializer_list<uint64_t> numbers) {
-  uint64_t hash = 0xcbf29ce484222325;
-  const auto add = [&hash](uint8_t byte) {
-    hash = (hash ^ byte) * 0x100000001b3;
-  };
-  for (const char c : text)
-    add(static_cast<uint8_t>(c));
+  uint64_t hash = program::Fnv1a(text);
   for (uint64_t number : numbers) {
-    for (int i = 0; i < 8; ++i, number >>= 8)
-      add(static_cast<uint8_t>(number));
+    for (int i = 0; i < 8; ++i, number >>= 8) {
+      const char byte = static_cast<char>(number);
+      hash = program::Fnv1a({&byte, 1}, hash);
+    }
   }
   hash ^= hash >> 32;
   hash *= 0xd6e8feb86659fd93;

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "src/program/fnv1a.h"
 #include "src/pztrace/tables/args_to_json.h"
 
 namespace pztrace {
@@ -154,15 +155,10 @@ void StrSplit(sqlite3_context* context, int count, sqlite3_value** values) {
 
 // Implements hash(value, ...): a number for these values, FNV-1a.
 void Hash(sqlite3_context* context, int count, sqlite3_value** values) {
-  uint64_t hash = 0xcbf29ce484222325;
-  const auto add = [&hash](std::string_view bytes) {
-    for (const char byte : bytes)
-      hash = (hash ^ static_cast<uint8_t>(byte)) * 0x100000001b3;
-  };
+  uint64_t hash = program::Fnv1a({});
   for (int i = 0; i < count; ++i) {
-    const int type = sqlite3_value_type(values[i]);
-    add(std::string(1, static_cast<char>('0' + type)));
-    add(TextOf(values[i]));
+    const char type = static_cast<char>('0' + sqlite3_value_type(values[i]));
+    hash = program::Fnv1a(TextOf(values[i]), program::Fnv1a({&type, 1}, hash));
   }
   sqlite3_result_int64(context, static_cast<int64_t>(hash));
 }

@@ -8,6 +8,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "src/program/text.h"
+
 namespace pztrace {
 
 namespace {
@@ -41,16 +43,6 @@ std::string_view KernelStateText(PartState state) {
 
 std::optional<uint32_t> KnownNumber(uint32_t number, uint32_t none) {
   return number == none ? std::nullopt : std::optional(number);
-}
-
-std::string BuildIdHexOf(std::string_view bytes) {
-  constexpr char kDigits[] = "0123456789abcdef";
-  std::string hex;
-  for (const char c : bytes) {
-    hex += kDigits[static_cast<uint8_t>(c) >> 4];
-    hex += kDigits[static_cast<uint8_t>(c) & 15];
-  }
-  return hex;
 }
 
 std::string_view ModeText(uint32_t mode) {
@@ -176,7 +168,7 @@ void ThreadRows::WriteStacks(RowWriter* callsites,
   for (const StackSamples::Mapping& mapping : samples.mappings()) {
     WriteRow(kMappingTable,
              MappingRow{{id++},
-                        BuildIdHexOf(mapping.build_id),
+                        program::HexOf(mapping.build_id),
                         mapping.exact_offset,
                         mapping.start,
                         mapping.end,
