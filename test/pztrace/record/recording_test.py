@@ -24,7 +24,7 @@ from recording import BUILD_DIR, PZTRACE, WORKERS, PztraceTest, main
 
 LINE_TRACER = BUILD_DIR / 'line_tracer'
 EVENT_TRACER = BUILD_DIR / 'event_tracer'
-WITHOUT_MEMFD = BUILD_DIR / 'without_memfd'
+WITHOUT_CALL = BUILD_DIR / 'without_call'
 # A name that a terminal would obey, and its printed form.
 HOSTILE = '\x1b]0;x\x07\x9b31m\n\u202e"%s%n\udcff'
 SHOWN = '\\033]0;x\\007\\302\\23331m\\n\\342\\200\\256\\"%s%n\\377'
@@ -502,7 +502,7 @@ class ProducersTest(RecordingTest):
   def test_no_memfd(self):
     for number, reason in ((errno.ENOSYS, 'Function not implemented'),
                            (errno.EPERM, 'Operation not permitted')):
-      code, error = self.record(wrapper=(WITHOUT_MEMFD, number))
+      code, error = self.record(wrapper=(WITHOUT_CALL, 'memfd_create', number))
       if code == 77:
         self.skipTest(error)
       self.assertEqual(code, 1, error)

@@ -17,7 +17,7 @@ import time
 from recording import BUILD_DIR, PZTRACE, PztraceTest, main
 
 BUSY = BUILD_DIR / 'busy_threads'
-WITHOUT_PERF = BUILD_DIR / 'without_perf'
+WITHOUT_CALL = BUILD_DIR / 'without_call'
 RUNNING = 'TASK_STATE_RUNNING'
 NOBODY = 65534
 
@@ -309,10 +309,12 @@ class SchedulingTest(PztraceTest):
 
   def test_sums_are_recorded_where_events_are_forbidden(self):
     for number, reason in (errno.EPERM, 'filter of system calls'), (errno.EBADF, 'Bad file'):
+      # Threads of several rounds live longer than the time between two looks.
       result = subprocess.run(
-          [str(WITHOUT_PERF), str(number), str(PZTRACE), 'record', '-o', str(self.trace),
-           '--why', '--', str(BUSY)], env=self.env, stdout=subprocess.PIPE,
-          stderr=subprocess.PIPE, universal_newlines=True, check=False)
+          [str(WITHOUT_CALL), 'perf_event_open', str(number), str(PZTRACE), 'record',
+           '-o', str(self.trace), '--why', '--', str(BUSY), '--rounds'], input='\n' * 9,
+          env=self.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+          universal_newlines=True, check=False)
       if result.returncode == 77:
         self.skipTest('no seccomp filter')
       self.assertEqual(result.returncode, 0, result.stderr)
@@ -339,7 +341,7 @@ class SchedulingTest(PztraceTest):
 
   def test_samples_alone_are_forbidden_with_a_reason(self):
     result = subprocess.run(
-        [str(WITHOUT_PERF), str(errno.EACCES), str(PZTRACE), 'record', '-o',
+        [str(WITHOUT_CALL), 'perf_event_open', str(errno.EACCES), str(PZTRACE), 'record', '-o',
          str(self.trace), '--samples', '100', '--', str(BUSY)], env=self.env,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True,
         check=False)
