@@ -147,10 +147,11 @@ std::vector<CodeMap> CodeMapsOf(int32_t pid) {
   return maps;
 }
 
-ThreadSums SumsOf(int32_t pid, int32_t tid) {
+std::optional<ThreadSums> SumsOf(int32_t pid, int32_t tid) {
   ThreadSums sums;
-  sscanf(Read(Folder(pid, tid) + "/schedstat").c_str(), "%" SCNu64 " %" SCNu64,
-         &sums.ran, &sums.was_ready);
+  if (sscanf(Read(Folder(pid, tid) + "/schedstat").c_str(),
+             "%" SCNu64 " %" SCNu64, &sums.ran, &sums.was_ready) != 2)
+    return std::nullopt;
   return sums;
 }
 

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -47,7 +48,8 @@ struct ThreadSums {
   // The time in which it could have run, and other threads did.
   uint64_t was_ready = 0;
 };
-ThreadSums SumsOf(int32_t pid, int32_t tid);
+// Null if the thread has ended.
+std::optional<ThreadSums> SumsOf(int32_t pid, int32_t tid);
 
 }  // namespace pztrace
 

@@ -72,7 +72,10 @@ void ThreadSumsWriter::WriteThread(uint64_t time,
                                    int32_t pid,
                                    int32_t tid,
                                    protozero::TraceContext* context) {
-  const ThreadSums sums = SumsOf(pid, tid);
+  const std::optional<ThreadSums> found = SumsOf(pid, tid);
+  if (!found)
+    return;
+  const ThreadSums sums = *found;
   const auto [it, is_new] = sums_.try_emplace(tid, sums);
   ThreadSums& last = it->second;
   if (is_new) {
