@@ -32,7 +32,7 @@ PROGRAMS = ['protoc_plugin', 'program table pbz']
 NEEDS_MORE = ['arrow_rows.cc']
 TRACING = ['tracing/shared_memory tracing/writer tracing/reader',
            'tracing/service']
-LINUX_ONLY = ['tracing/ipc', 'tracing/track_event tracing/local']
+LINUX_ONLY = ['tracing/ipc', 'tracing/track_event tracing/local tracing/scheduling']
 # Processors differ in the runtime only, and macOS and FreeBSD hardly at all. What is
 # for Linux only has 32 bits here: elsewhere it has 64.
 TARGETS = {

@@ -11,12 +11,14 @@
 
 #include "protozero/tracing/tracing_service.h"
 #include "src/pztrace/record/recording_rule.h"
-#include "src/pztrace/scheduling/kernel_events.h"
 #include "src/pztrace/trace_file/codec.h"
 #include "src/pztrace/trace_file/string_filter.h"
 #include "src/pztrace/trace_file/trace_output.h"
+#include "src/tracing/scheduling/kernel_events.h"
 
 namespace pztrace {
+
+using protozero::internal::KernelEvents;
 
 // The wishes of a user of `pztrace record`.
 struct RecordOptions {

@@ -17,11 +17,16 @@
 #include "src/program/io.h"
 #include "src/program/text.h"
 #include "src/pztrace/program_name.h"
-#include "src/pztrace/scheduling/process_files.h"
 #include "src/pztrace/scheduling/symbol_packets.h"
 #include "src/pztrace/scheduling/symbolizer.h"
+#include "src/tracing/scheduling/process_files.h"
 
 namespace pztrace {
+
+using protozero::internal::ParentOf;
+using protozero::internal::ThreadExists;
+using protozero::internal::ThreadName;
+using protozero::internal::ThreadState;
 
 namespace {
 

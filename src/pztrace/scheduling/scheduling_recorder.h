@@ -17,13 +17,21 @@
 #include "protozero/tracing/data_source.h"
 #include "protozero/tracing/data_source_writers.h"
 #include "protozero/tracing/producer.h"
-#include "src/pztrace/scheduling/kernel_events.h"
-#include "src/pztrace/scheduling/thread_packets.h"
-#include "src/pztrace/scheduling/thread_states.h"
-#include "src/pztrace/scheduling/thread_sums.h"
 #include "src/tracing/ipc/scoped_fd.h"
+#include "src/tracing/scheduling/kernel_events.h"
+#include "src/tracing/scheduling/thread_packets.h"
+#include "src/tracing/scheduling/thread_states.h"
+#include "src/tracing/scheduling/thread_sums.h"
 
 namespace pztrace {
+
+using protozero::internal::CodeMaps;
+using protozero::internal::KernelEvents;
+using protozero::internal::KernelRecord;
+using protozero::internal::StackTable;
+using protozero::internal::ThreadPackets;
+using protozero::internal::ThreadStates;
+using protozero::internal::ThreadSumsWriter;
 
 // The data source of the recorder itself: the states and stacks of threads of
 // the programs that it records. It is a producer like any other, so buffers,

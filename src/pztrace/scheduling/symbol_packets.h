@@ -8,9 +8,11 @@
 #include <functional>
 #include <string>
 
-#include "src/pztrace/scheduling/stack_table.h"
+#include "src/tracing/scheduling/stack_table.h"
 
 namespace pztrace {
+
+using protozero::internal::AddressesOfFiles;
 
 // The result of a search for names.
 struct SymbolCounts {

@@ -12,9 +12,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "src/pztrace/scheduling/process_files.h"
+#include "src/tracing/scheduling/process_files.h"
 
 namespace pztrace {
+
+using protozero::internal::CodeMap;
+using protozero::internal::CodeMapsOf;
 
 namespace {
 

@@ -10,9 +10,11 @@
 #include <utility>
 
 #include "protozero/const_bytes.h"
-#include "src/pztrace/scheduling/stack_table.h"
+#include "src/tracing/scheduling/stack_table.h"
 
 namespace pztrace {
+
+using protozero::internal::AddressesOfFiles;
 
 // Collects the addresses of a trace's stacks that have no names yet. Nothing in
 // the trace is trusted.

@@ -1,7 +1,7 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#ifndef SRC_PZTRACE_SCHEDULING_THREAD_STATES_H_
-#define SRC_PZTRACE_SCHEDULING_THREAD_STATES_H_
+#ifndef SRC_TRACING_SCHEDULING_THREAD_STATES_H_
+#define SRC_TRACING_SCHEDULING_THREAD_STATES_H_
 
 #include <stddef.h>
 #include <stdint.h>
@@ -10,9 +10,13 @@
 #include <string>
 #include <unordered_map>
 
-#include "src/pztrace/scheduling/kernel_record.h"
+#include "src/tracing/scheduling/kernel_record.h"
 
-namespace pztrace {
+#include "protozero/internal/macros.h"
+
+namespace protozero {
+PROTOZERO_ABI_BEGIN
+namespace internal {
 
 // Follows the states of threads from the kernel's records, whatever records
 // there are. Each thread's states alternate, and a processor has one running
@@ -94,6 +98,8 @@ class ThreadStates {
   uint64_t lost_until_ = 0;
 };
 
-}  // namespace pztrace
+}  // namespace internal
+PROTOZERO_ABI_END
+}  // namespace protozero
 
-#endif  // SRC_PZTRACE_SCHEDULING_THREAD_STATES_H_
+#endif  // SRC_TRACING_SCHEDULING_THREAD_STATES_H_

@@ -1,6 +1,6 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#include "src/pztrace/scheduling/kernel_record.h"
+#include "src/tracing/scheduling/kernel_record.h"
 
 #include <linux/perf_event.h>
 #include <string.h>
@@ -8,7 +8,11 @@
 
 #include <algorithm>
 
-namespace pztrace {
+#include "protozero/internal/macros.h"
+
+namespace protozero {
+PROTOZERO_ABI_BEGIN
+namespace internal {
 
 namespace {
 
@@ -178,4 +182,6 @@ bool ParseKernelRecord(const uint8_t* data, size_t size, KernelRecord* record) {
   return ReadBody(type, misc, Bytes(bytes.data(), body_size), record);
 }
 
-}  // namespace pztrace
+}  // namespace internal
+PROTOZERO_ABI_END
+}  // namespace protozero

@@ -1,7 +1,7 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#ifndef SRC_PZTRACE_SCHEDULING_THREAD_PACKETS_H_
-#define SRC_PZTRACE_SCHEDULING_THREAD_PACKETS_H_
+#ifndef SRC_TRACING_SCHEDULING_THREAD_PACKETS_H_
+#define SRC_TRACING_SCHEDULING_THREAD_PACKETS_H_
 
 #include <stdint.h>
 
@@ -9,12 +9,16 @@
 
 #include "protozero/tracing/data_source_writers.h"
 #include "protozero/tracing/trace.h"
-#include "src/pztrace/scheduling/code_maps.h"
-#include "src/pztrace/scheduling/kernel_record.h"
-#include "src/pztrace/scheduling/stack_table.h"
-#include "src/pztrace/scheduling/thread_states.h"
+#include "src/tracing/scheduling/code_maps.h"
+#include "src/tracing/scheduling/kernel_record.h"
+#include "src/tracing/scheduling/stack_table.h"
+#include "src/tracing/scheduling/thread_states.h"
 
-namespace pztrace {
+#include "protozero/internal/macros.h"
+
+namespace protozero {
+PROTOZERO_ABI_BEGIN
+namespace internal {
 
 // Writes what is found out about threads as packets of one sequence, in order
 // of time: their states, names and stacks.
@@ -25,7 +29,7 @@ class ThreadPackets final {
       : sample_period_(sample_period) {}
 
   // Writes with |context| from now on, and the threads that |states| has.
-  void Begin(protozero::TraceContext* context, const ThreadStates& states);
+  void Begin(TraceContext* context, const ThreadStates& states);
 
   void WriteState(uint64_t time,
                   int32_t tid,
@@ -44,20 +48,22 @@ class ThreadPackets final {
   const StackTable& stacks() const { return stacks_; }
 
  private:
-  using Packet = protozero::MessageHandle<protozero::trace::TracePacket>;
+  using Packet = MessageHandle<trace::TracePacket>;
 
   // Begins a packet, before which it repeats what the trace may have forgotten.
   Packet NewPacket(uint64_t time);
   void WriteBeginning(uint64_t time);
 
   const uint64_t sample_period_;
-  protozero::TraceContext* context_ = nullptr;
+  TraceContext* context_ = nullptr;
   const ThreadStates* states_ = nullptr;
   StackTable stacks_;
-  protozero::ChunkID first_chunk_ = 0;
+  ChunkID first_chunk_ = 0;
   uint32_t loss_generation_ = 0;
 };
 
-}  // namespace pztrace
+}  // namespace internal
+PROTOZERO_ABI_END
+}  // namespace protozero
 
-#endif  // SRC_PZTRACE_SCHEDULING_THREAD_PACKETS_H_
+#endif  // SRC_TRACING_SCHEDULING_THREAD_PACKETS_H_

@@ -1,6 +1,6 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#include "src/pztrace/scheduling/kernel_ring.h"
+#include "src/tracing/scheduling/kernel_ring.h"
 
 #include <linux/perf_event.h>
 #include <stdint.h>
@@ -13,7 +13,8 @@
 
 #include "gtest/gtest.h"
 
-namespace pztrace {
+namespace protozero {
+namespace internal {
 namespace {
 
 using RecordKind = KernelRecord::Kind;
@@ -268,4 +269,5 @@ TEST(KernelRingTest, RandomBytesAreHarmless) {
 }
 
 }  // namespace
-}  // namespace pztrace
+}  // namespace internal
+}  // namespace protozero

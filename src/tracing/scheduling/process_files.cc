@@ -1,6 +1,6 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#include "src/pztrace/scheduling/process_files.h"
+#include "src/tracing/scheduling/process_files.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -13,7 +13,11 @@
 #include <memory>
 #include <string_view>
 
-namespace pztrace {
+#include "protozero/internal/macros.h"
+
+namespace protozero {
+PROTOZERO_ABI_BEGIN
+namespace internal {
 
 namespace {
 
@@ -155,4 +159,6 @@ std::optional<ThreadSums> SumsOf(int32_t pid, int32_t tid) {
   return sums;
 }
 
-}  // namespace pztrace
+}  // namespace internal
+PROTOZERO_ABI_END
+}  // namespace protozero

@@ -1,6 +1,6 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#include "src/pztrace/scheduling/kernel_refusal.h"
+#include "src/tracing/scheduling/kernel_refusal.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -9,9 +9,13 @@
 
 #include <memory>
 
-#include "src/pztrace/scheduling/process_files.h"
+#include "src/tracing/scheduling/process_files.h"
 
-namespace pztrace {
+#include "protozero/internal/macros.h"
+
+namespace protozero {
+PROTOZERO_ABI_BEGIN
+namespace internal {
 
 namespace {
 
@@ -88,4 +92,6 @@ std::string WhyRefused(int32_t pid, int error) {
   return RefusalText(refusal);
 }
 
-}  // namespace pztrace
+}  // namespace internal
+PROTOZERO_ABI_END
+}  // namespace protozero

@@ -1,6 +1,6 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#include "src/pztrace/scheduling/thread_states.h"
+#include "src/tracing/scheduling/thread_states.h"
 
 #include <stdint.h>
 
@@ -11,7 +11,8 @@
 
 #include "gtest/gtest.h"
 
-namespace pztrace {
+namespace protozero {
+namespace internal {
 namespace {
 
 using RecordKind = KernelRecord::Kind;
@@ -169,4 +170,5 @@ TEST_F(ThreadStatesTest, AnyRecordsKeepTheRules) {
 }
 
 }  // namespace
-}  // namespace pztrace
+}  // namespace internal
+}  // namespace protozero

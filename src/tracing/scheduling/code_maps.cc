@@ -1,8 +1,12 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#include "src/pztrace/scheduling/code_maps.h"
+#include "src/tracing/scheduling/code_maps.h"
 
-namespace pztrace {
+#include "protozero/internal/macros.h"
+
+namespace protozero {
+PROTOZERO_ABI_BEGIN
+namespace internal {
 
 namespace {
 
@@ -83,4 +87,6 @@ const CodeMaps::Map* CodeMaps::Find(int32_t pid, uint64_t address) const {
   return address - it->first < it->second.size ? &it->second : nullptr;
 }
 
-}  // namespace pztrace
+}  // namespace internal
+PROTOZERO_ABI_END
+}  // namespace protozero

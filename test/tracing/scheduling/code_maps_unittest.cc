@@ -1,6 +1,6 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#include "src/pztrace/scheduling/code_maps.h"
+#include "src/tracing/scheduling/code_maps.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -12,9 +12,10 @@
 #include <string>
 
 #include "gtest/gtest.h"
-#include "src/pztrace/scheduling/elf_file.h"
+#include "src/tracing/scheduling/elf_file.h"
 
-namespace pztrace {
+namespace protozero {
+namespace internal {
 namespace {
 
 using RecordKind = KernelRecord::Kind;
@@ -106,4 +107,5 @@ TEST(ElfFileTest, AnyBytesAreHarmless) {
 }
 
 }  // namespace
-}  // namespace pztrace
+}  // namespace internal
+}  // namespace protozero

@@ -1,10 +1,14 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#include "src/pztrace/scheduling/thread_states.h"
+#include "src/tracing/scheduling/thread_states.h"
 
 #include <algorithm>
 
-namespace pztrace {
+#include "protozero/internal/macros.h"
+
+namespace protozero {
+PROTOZERO_ABI_BEGIN
+namespace internal {
 
 namespace {
 
@@ -171,4 +175,6 @@ void ThreadStates::ForgetStates(const KernelRecord& loss) {
   }
 }
 
-}  // namespace pztrace
+}  // namespace internal
+PROTOZERO_ABI_END
+}  // namespace protozero

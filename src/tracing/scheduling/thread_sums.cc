@@ -1,14 +1,17 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#include "src/pztrace/scheduling/thread_sums.h"
+#include "src/tracing/scheduling/thread_sums.h"
 
 #include "protozero/tracing/trace.h"
 
-namespace pztrace {
+#include "protozero/internal/macros.h"
+
+namespace protozero {
+PROTOZERO_ABI_BEGIN
+namespace internal {
 
 namespace {
 
-namespace trace = protozero::trace;
 using trace::TracePacket;
 
 // The tracks of a thread: its own, and one for each counter.
@@ -20,9 +23,7 @@ uint64_t TrackOf(int32_t tid, TrackKind kind) {
   return (kSumsOfThreads ^ static_cast<uint64_t>(tid) << 2) | kind;
 }
 
-void DescribeThread(int32_t pid,
-                    int32_t tid,
-                    protozero::TraceContext* context) {
+void DescribeThread(int32_t pid, int32_t tid, TraceContext* context) {
   auto packet = context->NewTracePacket<TracePacket>();
   auto* const track = packet->set_track_descriptor();
   track->set_uuid(TrackOf(tid, kThread));
@@ -32,9 +33,7 @@ void DescribeThread(int32_t pid,
   thread->set_thread_name(ThreadName(pid, tid));
 }
 
-void DescribeCounter(int32_t tid,
-                     TrackKind kind,
-                     protozero::TraceContext* context) {
+void DescribeCounter(int32_t tid, TrackKind kind, TraceContext* context) {
   auto packet = context->NewTracePacket<TracePacket>();
   auto* const track = packet->set_track_descriptor();
   track->set_uuid(TrackOf(tid, kind));
@@ -47,7 +46,7 @@ void WriteCounter(uint64_t time,
                   int32_t tid,
                   TrackKind kind,
                   uint64_t value,
-                  protozero::TraceContext* context) {
+                  TraceContext* context) {
   auto packet = context->NewTracePacket<TracePacket>();
   packet->set_timestamp(time);
   auto* const event = packet->set_track_event();
@@ -58,7 +57,7 @@ void WriteCounter(uint64_t time,
 
 }  // namespace
 
-void ThreadSumsWriter::Write(uint64_t time, protozero::TraceContext* context) {
+void ThreadSumsWriter::Write(uint64_t time, TraceContext* context) {
   // Tracks are described again when the trace may have forgotten them.
   if (context->TakeIncrementalStateCleared())
     sums_.clear();
@@ -71,7 +70,7 @@ void ThreadSumsWriter::Write(uint64_t time, protozero::TraceContext* context) {
 void ThreadSumsWriter::WriteThread(uint64_t time,
                                    int32_t pid,
                                    int32_t tid,
-                                   protozero::TraceContext* context) {
+                                   TraceContext* context) {
   const std::optional<ThreadSums> found = SumsOf(pid, tid);
   if (!found)
     return;
@@ -90,4 +89,6 @@ void ThreadSumsWriter::WriteThread(uint64_t time,
   last = sums;
 }
 
-}  // namespace pztrace
+}  // namespace internal
+PROTOZERO_ABI_END
+}  // namespace protozero

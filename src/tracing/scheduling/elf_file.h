@@ -1,7 +1,7 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#ifndef SRC_PZTRACE_SCHEDULING_ELF_FILE_H_
-#define SRC_PZTRACE_SCHEDULING_ELF_FILE_H_
+#ifndef SRC_TRACING_SCHEDULING_ELF_FILE_H_
+#define SRC_TRACING_SCHEDULING_ELF_FILE_H_
 
 #include <stddef.h>
 #include <stdint.h>
@@ -9,7 +9,11 @@
 #include <string>
 #include <vector>
 
-namespace pztrace {
+#include "protozero/internal/macros.h"
+
+namespace protozero {
+PROTOZERO_ABI_BEGIN
+namespace internal {
 
 // The parts of an ELF file that say where its code is, and which file it is.
 // Nothing in the file is trusted.
@@ -34,6 +38,8 @@ struct ElfFile {
 // Reads a file of this system's byte order. The result is empty if it is none.
 ElfFile ReadElfFile(const std::string& path);
 
-}  // namespace pztrace
+}  // namespace internal
+PROTOZERO_ABI_END
+}  // namespace protozero
 
-#endif  // SRC_PZTRACE_SCHEDULING_ELF_FILE_H_
+#endif  // SRC_TRACING_SCHEDULING_ELF_FILE_H_

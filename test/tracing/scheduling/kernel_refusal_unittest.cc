@@ -1,6 +1,6 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#include "src/pztrace/scheduling/kernel_refusal.h"
+#include "src/tracing/scheduling/kernel_refusal.h"
 
 #include <errno.h>
 
@@ -8,7 +8,8 @@
 
 #include "gtest/gtest.h"
 
-namespace pztrace {
+namespace protozero {
+namespace internal {
 namespace {
 
 bool Says(const KernelRefusal& refusal, const char* part) {
@@ -45,4 +46,5 @@ TEST(KernelRefusalTest, EachReasonHasItsRemedy) {
 }
 
 }  // namespace
-}  // namespace pztrace
+}  // namespace internal
+}  // namespace protozero

@@ -1,16 +1,20 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#ifndef SRC_PZTRACE_SCHEDULING_KERNEL_RING_H_
-#define SRC_PZTRACE_SCHEDULING_KERNEL_RING_H_
+#ifndef SRC_TRACING_SCHEDULING_KERNEL_RING_H_
+#define SRC_TRACING_SCHEDULING_KERNEL_RING_H_
 
 #include <stddef.h>
 #include <stdint.h>
 
 #include <vector>
 
-#include "src/pztrace/scheduling/kernel_record.h"
+#include "src/tracing/scheduling/kernel_record.h"
 
-namespace pztrace {
+#include "protozero/internal/macros.h"
+
+namespace protozero {
+PROTOZERO_ABI_BEGIN
+namespace internal {
 
 // Reads the records of one ring. Bytes are where positions say, modulo the
 // ring's size; both positions only grow.
@@ -59,6 +63,8 @@ class KernelRing {
   std::vector<uint8_t> copy_;
 };
 
-}  // namespace pztrace
+}  // namespace internal
+PROTOZERO_ABI_END
+}  // namespace protozero
 
-#endif  // SRC_PZTRACE_SCHEDULING_KERNEL_RING_H_
+#endif  // SRC_TRACING_SCHEDULING_KERNEL_RING_H_

@@ -1,14 +1,18 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#ifndef SRC_PZTRACE_SCHEDULING_KERNEL_REFUSAL_H_
-#define SRC_PZTRACE_SCHEDULING_KERNEL_REFUSAL_H_
+#ifndef SRC_TRACING_SCHEDULING_KERNEL_REFUSAL_H_
+#define SRC_TRACING_SCHEDULING_KERNEL_REFUSAL_H_
 
 #include <stdint.h>
 #include <sys/types.h>
 
 #include <string>
 
-namespace pztrace {
+#include "protozero/internal/macros.h"
+
+namespace protozero {
+PROTOZERO_ABI_BEGIN
+namespace internal {
 
 // The facts by which a refusal of perf_event_open() is explained.
 struct KernelRefusal {
@@ -30,6 +34,8 @@ std::string RefusalText(const KernelRefusal& refusal);
 // Returns the same of the current state of the system.
 std::string WhyRefused(int32_t pid, int error);
 
-}  // namespace pztrace
+}  // namespace internal
+PROTOZERO_ABI_END
+}  // namespace protozero
 
-#endif  // SRC_PZTRACE_SCHEDULING_KERNEL_REFUSAL_H_
+#endif  // SRC_TRACING_SCHEDULING_KERNEL_REFUSAL_H_

@@ -1,6 +1,6 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#include "src/pztrace/scheduling/elf_file.h"
+#include "src/tracing/scheduling/elf_file.h"
 
 #include <elf.h>
 #include <fcntl.h>
@@ -10,7 +10,11 @@
 
 #include <algorithm>
 
-namespace pztrace {
+#include "protozero/internal/macros.h"
+
+namespace protozero {
+PROTOZERO_ABI_BEGIN
+namespace internal {
 
 namespace {
 
@@ -74,8 +78,9 @@ void ReadProgramHeaders(int fd, ElfFile* file) {
     if (part.p_type == PT_LOAD && (part.p_flags & PF_X) != 0)
       file->segments.push_back({part.p_offset, part.p_filesz, part.p_vaddr});
     if (part.p_type == PT_NOTE && file->build_id.empty()) {
-      file->build_id = FindBuildId(ReadAt(
-          fd, part.p_offset, std::min<size_t>(part.p_filesz, kMaxNotes)));
+      const auto size = std::min<uint64_t>(part.p_filesz, kMaxNotes);
+      file->build_id =
+          FindBuildId(ReadAt(fd, part.p_offset, static_cast<size_t>(size)));
     }
   }
 }
@@ -112,4 +117,6 @@ ElfFile ReadElfFile(const std::string& path) {
   return file;
 }
 
-}  // namespace pztrace
+}  // namespace internal
+PROTOZERO_ABI_END
+}  // namespace protozero

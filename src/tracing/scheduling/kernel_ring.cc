@@ -1,13 +1,17 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#include "src/pztrace/scheduling/kernel_ring.h"
+#include "src/tracing/scheduling/kernel_ring.h"
 
 #include <string.h>
 
 #include <algorithm>
 #include <utility>
 
-namespace pztrace {
+#include "protozero/internal/macros.h"
+
+namespace protozero {
+PROTOZERO_ABI_BEGIN
+namespace internal {
 
 namespace {
 
@@ -79,4 +83,6 @@ void KernelRing::AddLoss(uint64_t number,
   records->push_back(std::move(record));
 }
 
-}  // namespace pztrace
+}  // namespace internal
+PROTOZERO_ABI_END
+}  // namespace protozero

@@ -1,20 +1,23 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#include "src/pztrace/scheduling/thread_packets.h"
+#include "src/tracing/scheduling/thread_packets.h"
 
-#include "src/pztrace/scheduling/process_files.h"
+#include "src/tracing/scheduling/process_files.h"
 
-namespace pztrace {
+#include "protozero/internal/macros.h"
+
+namespace protozero {
+PROTOZERO_ABI_BEGIN
+namespace internal {
 
 namespace {
 
-namespace trace = protozero::trace;
 using trace::TracePacket;
 
 // The number of stacks that are remembered.
 constexpr size_t kMaxStacks = 1 << 16;
 // The id of the quantity that is sampled.
-constexpr uint64_t kCounterId = 1;
+constexpr uint64_t kClockCounterId = 1;
 
 void FillProcess(int32_t pid,
                  const ThreadStates::Process& process,
@@ -38,16 +41,14 @@ void FillThread(int32_t tid,
 
 }  // namespace
 
-void ThreadPackets::Begin(protozero::TraceContext* context,
-                          const ThreadStates& states) {
+void ThreadPackets::Begin(TraceContext* context, const ThreadStates& states) {
   context_ = context;
   states_ = &states;
 }
 
 ThreadPackets::Packet ThreadPackets::NewPacket(uint64_t time) {
-  const protozero::TraceWriter& writer = context_->writer();
-  const protozero::ChunkID chunk =
-      writer.chunk_id() + (writer.continues_chunk() ? 0 : 1);
+  const TraceWriter& writer = context_->writer();
+  const ChunkID chunk = writer.chunk_id() + (writer.continues_chunk() ? 0 : 1);
   const bool is_cleared = context_->TakeIncrementalStateCleared();
   if (is_cleared || chunk - first_chunk_ >= context_->MaxChunksOfSequence() ||
       loss_generation_ != writer.loss_generation() ||
@@ -69,7 +70,7 @@ void ThreadPackets::WriteBeginning(uint64_t time) {
   if (sample_period_ != 0) {
     auto* const data = packet->set_interned_data();
     auto* const counter = data->add_stack_sample_counter_descriptors();
-    counter->set_iid(kCounterId);
+    counter->set_iid(kClockCounterId);
     counter->set_name("cpu_clock");
     counter->set_unit(trace::StackSample::UNIT_NANOSECONDS);
   }
@@ -119,7 +120,7 @@ void ThreadPackets::WriteProcess(uint64_t time,
 void ThreadPackets::AddLoss(uint64_t number) {
   // Each record would have been a packet. The memory that the kernel shares was
   // full.
-  context_->writer().LosePackets(protozero::LossReason::kMemoryFull, number);
+  context_->writer().LosePackets(LossReason::kMemoryFull, number);
 }
 
 void ThreadPackets::WriteSample(const CodeMaps& maps,
@@ -136,8 +137,10 @@ void ThreadPackets::WriteSample(const CodeMaps& maps,
   sample->set_task_context_iid(task);
   sample->set_execution_context_iid(execution);
   sample->set_callstack_iid(stack);
-  sample->set_primary_descriptor_iid(kCounterId);
+  sample->set_primary_descriptor_iid(kClockCounterId);
   sample->set_primary_weight(sample_period_);
 }
 
-}  // namespace pztrace
+}  // namespace internal
+PROTOZERO_ABI_END
+}  // namespace protozero

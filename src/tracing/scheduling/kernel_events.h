@@ -1,7 +1,7 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#ifndef SRC_PZTRACE_SCHEDULING_KERNEL_EVENTS_H_
-#define SRC_PZTRACE_SCHEDULING_KERNEL_EVENTS_H_
+#ifndef SRC_TRACING_SCHEDULING_KERNEL_EVENTS_H_
+#define SRC_TRACING_SCHEDULING_KERNEL_EVENTS_H_
 
 #include <stddef.h>
 #include <stdint.h>
@@ -12,11 +12,15 @@
 #include <unordered_map>
 #include <vector>
 
-#include "src/pztrace/scheduling/kernel_record.h"
-#include "src/pztrace/scheduling/kernel_ring.h"
 #include "src/tracing/ipc/scoped_fd.h"
+#include "src/tracing/scheduling/kernel_record.h"
+#include "src/tracing/scheduling/kernel_ring.h"
 
-namespace pztrace {
+#include "protozero/internal/macros.h"
+
+namespace protozero {
+PROTOZERO_ABI_BEGIN
+namespace internal {
 
 // The kernel's events about threads: perf_event_open(), for a user without
 // privileges.
@@ -77,7 +81,7 @@ class KernelEvents {
  private:
   struct Ring {
     uint32_t cpu = 0;
-    protozero::ScopedFd fd;
+    ScopedFd fd;
     void* memory = nullptr;
     size_t size = 0;
     std::unique_ptr<KernelRing> reader;
@@ -86,7 +90,7 @@ class KernelEvents {
   };
   struct Event {
     size_t ring = 0;
-    protozero::ScopedFd fd;
+    ScopedFd fd;
     uint64_t id = 0;
   };
 
@@ -99,6 +103,8 @@ class KernelEvents {
   struct Counts {
     uint64_t value = 0;
     uint64_t ran = 0;
+    // The event's id in records.
+    uint64_t id = 0;
     // The records that it could not write.
     uint64_t lost = 0;
   };
@@ -119,6 +125,8 @@ class KernelEvents {
   std::unordered_map<uint64_t, int32_t> owners_;
 };
 
-}  // namespace pztrace
+}  // namespace internal
+PROTOZERO_ABI_END
+}  // namespace protozero
 
-#endif  // SRC_PZTRACE_SCHEDULING_KERNEL_EVENTS_H_
+#endif  // SRC_TRACING_SCHEDULING_KERNEL_EVENTS_H_

@@ -1,6 +1,6 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#include "src/pztrace/scheduling/kernel_events.h"
+#include "src/tracing/scheduling/kernel_events.h"
 
 #include <errno.h>
 #include <linux/perf_event.h>
@@ -17,10 +17,14 @@
 #include <set>
 #include <utility>
 
-#include "src/pztrace/scheduling/kernel_refusal.h"
-#include "src/pztrace/scheduling/process_files.h"
+#include "src/tracing/scheduling/kernel_refusal.h"
+#include "src/tracing/scheduling/process_files.h"
 
-namespace pztrace {
+#include "protozero/internal/macros.h"
+
+namespace protozero {
+PROTOZERO_ABI_BEGIN
+namespace internal {
 
 namespace {
 
@@ -74,8 +78,8 @@ int KernelEvents::OpenEvent(int32_t tid, uint32_t cpu) {
   attr.sample_period =
       has_samples ? uint64_t{1000000000} / options_.samples_hz : 0;
   attr.sample_type = KernelSampleType(has_samples);
-  attr.read_format =
-      PERF_FORMAT_TOTAL_TIME_RUNNING | (counts_losses_ ? kReadsLosses : 0);
+  attr.read_format = PERF_FORMAT_TOTAL_TIME_RUNNING | PERF_FORMAT_ID |
+                     (counts_losses_ ? kReadsLosses : 0);
   attr.sample_id_all = 1;
   attr.context_switch = options_.has_switches;
   attr.comm = 1;
@@ -152,7 +156,7 @@ int KernelEvents::AttachThread(int32_t tid, std::vector<Event>* events) {
         ioctl(event.fd.get(), PERF_EVENT_IOC_SET_OUTPUT, ring.fd.get()) != 0) {
       return errno;
     }
-    ioctl(event.fd.get(), PERF_EVENT_IOC_ID, &event.id);
+    event.id = ReadCounts(event.fd.get()).id;
     owners_[event.id] = tid;
     events->push_back(std::move(event));
   }
@@ -207,13 +211,16 @@ void KernelEvents::Wait(int timeout_ms, int other_fd) {
 void KernelEvents::Read(size_t index, std::vector<KernelRecord>* records) {
   Ring& ring = rings_[index];
   auto* const page = static_cast<perf_event_mmap_page*>(ring.memory);
-  const uint64_t head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
+  // Processors of 32 bits have no atomic access to it.
+  const uint64_t head = static_cast<volatile __u64&>(page->data_head);
+  __sync_synchronize();
   ring.reader->Read(head, records);
   for (KernelRecord& record : *records) {
     if (record.kind == KernelRecord::Kind::kLost)
       record.cpu = ring.cpu;
   }
-  __atomic_store_n(&page->data_tail, ring.reader->tail(), __ATOMIC_RELEASE);
+  __sync_synchronize();
+  static_cast<volatile __u64&>(page->data_tail) = ring.reader->tail();
 }
 
 void KernelEvents::ReadLast(size_t index,
@@ -231,7 +238,7 @@ void KernelEvents::ReadLast(size_t index,
 
 KernelEvents::Counts KernelEvents::ReadCounts(int fd) const {
   Counts counts;
-  const size_t size = counts_losses_ ? sizeof(counts) : 2 * sizeof(uint64_t);
+  const size_t size = counts_losses_ ? sizeof(counts) : offsetof(Counts, lost);
   if (read(fd, &counts, size) != static_cast<ssize_t>(size))
     return {};
   return counts;
@@ -277,4 +284,6 @@ uint64_t KernelEvents::num_lost() const {
   return sum;
 }
 
-}  // namespace pztrace
+}  // namespace internal
+PROTOZERO_ABI_END
+}  // namespace protozero

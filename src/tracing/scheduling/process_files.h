@@ -1,7 +1,7 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#ifndef SRC_PZTRACE_SCHEDULING_PROCESS_FILES_H_
-#define SRC_PZTRACE_SCHEDULING_PROCESS_FILES_H_
+#ifndef SRC_TRACING_SCHEDULING_PROCESS_FILES_H_
+#define SRC_TRACING_SCHEDULING_PROCESS_FILES_H_
 
 #include <stdint.h>
 #include <sys/types.h>
@@ -10,7 +10,11 @@
 #include <string>
 #include <vector>
 
-namespace pztrace {
+#include "protozero/internal/macros.h"
+
+namespace protozero {
+PROTOZERO_ABI_BEGIN
+namespace internal {
 
 // Facts about processes from /proc. A process may end at any time; then texts
 // and lists are empty, and numbers are 0.
@@ -51,6 +55,8 @@ struct ThreadSums {
 // Null if the thread has ended.
 std::optional<ThreadSums> SumsOf(int32_t pid, int32_t tid);
 
-}  // namespace pztrace
+}  // namespace internal
+PROTOZERO_ABI_END
+}  // namespace protozero
 
-#endif  // SRC_PZTRACE_SCHEDULING_PROCESS_FILES_H_
+#endif  // SRC_TRACING_SCHEDULING_PROCESS_FILES_H_

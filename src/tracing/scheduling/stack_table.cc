@@ -1,14 +1,16 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#include "src/pztrace/scheduling/stack_table.h"
+#include "src/tracing/scheduling/stack_table.h"
 
 #include <algorithm>
 
-namespace pztrace {
+#include "protozero/internal/macros.h"
+
+namespace protozero {
+PROTOZERO_ABI_BEGIN
+namespace internal {
 
 namespace {
-
-namespace trace = protozero::trace;
 
 // The limit of addresses that names are looked for.
 constexpr size_t kMaxAddresses = 1 << 20;
@@ -209,4 +211,6 @@ void StackTable::Clear() {
   executions_.clear();
 }
 
-}  // namespace pztrace
+}  // namespace internal
+PROTOZERO_ABI_END
+}  // namespace protozero

@@ -1,7 +1,7 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#ifndef SRC_PZTRACE_SCHEDULING_KERNEL_RECORD_H_
-#define SRC_PZTRACE_SCHEDULING_KERNEL_RECORD_H_
+#ifndef SRC_TRACING_SCHEDULING_KERNEL_RECORD_H_
+#define SRC_TRACING_SCHEDULING_KERNEL_RECORD_H_
 
 #include <stddef.h>
 #include <stdint.h>
@@ -9,7 +9,11 @@
 #include <string>
 #include <vector>
 
-namespace pztrace {
+#include "protozero/internal/macros.h"
+
+namespace protozero {
+PROTOZERO_ABI_BEGIN
+namespace internal {
 
 // A record that the kernel has written to a ring of perf_event_open(), as far
 // as it is of use here. A thread does something on a processor, and the record
@@ -79,6 +83,8 @@ uint64_t KernelSampleType(bool has_stacks);
 // is of no use here, or not well-formed.
 bool ParseKernelRecord(const uint8_t* bytes, size_t size, KernelRecord* record);
 
-}  // namespace pztrace
+}  // namespace internal
+PROTOZERO_ABI_END
+}  // namespace protozero
 
-#endif  // SRC_PZTRACE_SCHEDULING_KERNEL_RECORD_H_
+#endif  // SRC_TRACING_SCHEDULING_KERNEL_RECORD_H_

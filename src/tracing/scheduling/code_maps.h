@@ -1,7 +1,7 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#ifndef SRC_PZTRACE_SCHEDULING_CODE_MAPS_H_
-#define SRC_PZTRACE_SCHEDULING_CODE_MAPS_H_
+#ifndef SRC_TRACING_SCHEDULING_CODE_MAPS_H_
+#define SRC_TRACING_SCHEDULING_CODE_MAPS_H_
 
 #include <stdint.h>
 
@@ -10,11 +10,15 @@
 #include <unordered_map>
 #include <utility>
 
-#include "src/pztrace/scheduling/elf_file.h"
-#include "src/pztrace/scheduling/kernel_record.h"
-#include "src/pztrace/scheduling/process_files.h"
+#include "src/tracing/scheduling/elf_file.h"
+#include "src/tracing/scheduling/kernel_record.h"
+#include "src/tracing/scheduling/process_files.h"
 
-namespace pztrace {
+#include "protozero/internal/macros.h"
+
+namespace protozero {
+PROTOZERO_ABI_BEGIN
+namespace internal {
 
 // The code that processes have mapped, by address.
 class CodeMaps {
@@ -49,6 +53,8 @@ class CodeMaps {
   std::map<std::pair<std::string, std::string>, ElfFile> files_;
 };
 
-}  // namespace pztrace
+}  // namespace internal
+PROTOZERO_ABI_END
+}  // namespace protozero
 
-#endif  // SRC_PZTRACE_SCHEDULING_CODE_MAPS_H_
+#endif  // SRC_TRACING_SCHEDULING_CODE_MAPS_H_

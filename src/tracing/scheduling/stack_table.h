@@ -1,7 +1,7 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#ifndef SRC_PZTRACE_SCHEDULING_STACK_TABLE_H_
-#define SRC_PZTRACE_SCHEDULING_STACK_TABLE_H_
+#ifndef SRC_TRACING_SCHEDULING_STACK_TABLE_H_
+#define SRC_TRACING_SCHEDULING_STACK_TABLE_H_
 
 #include <stddef.h>
 #include <stdint.h>
@@ -14,9 +14,13 @@
 #include <vector>
 
 #include "protozero/tracing/trace.h"
-#include "src/pztrace/scheduling/code_maps.h"
+#include "src/tracing/scheduling/code_maps.h"
 
-namespace pztrace {
+#include "protozero/internal/macros.h"
+
+namespace protozero {
+PROTOZERO_ABI_BEGIN
+namespace internal {
 
 // The addresses that a trace has of each file, by path and build id.
 using AddressesOfFiles =
@@ -38,7 +42,7 @@ class StackTable {
   // Returns whether there are parts that no packet has yet.
   bool has_new() const { return !new_.empty(); }
   // Writes them.
-  void WriteNew(protozero::trace::InternedData* data);
+  void WriteNew(trace::InternedData* data);
   // Forgets what was interned.
   void Clear();
   // Returns the number of stacks.
@@ -80,7 +84,7 @@ class StackTable {
   // Returns the id of |key|; |*is_new| if it had none.
   template <typename Key>
   Id Find(std::map<Key, Id>* ids, const Key& key, Part part);
-  void WriteMapping(const Mapping& key, protozero::trace::Mapping* mapping);
+  void WriteMapping(const Mapping& key, trace::Mapping* mapping);
   Id InternMapping(const CodeMaps::Map& map);
   void NoteEnd(const CodeMaps::Map* map);
 
@@ -104,6 +108,8 @@ class StackTable {
   size_t num_addresses_ = 0;
 };
 
-}  // namespace pztrace
+}  // namespace internal
+PROTOZERO_ABI_END
+}  // namespace protozero
 
-#endif  // SRC_PZTRACE_SCHEDULING_STACK_TABLE_H_
+#endif  // SRC_TRACING_SCHEDULING_STACK_TABLE_H_
