@@ -4,6 +4,8 @@
 // The program goes on; the producer says why it is off; when there is memory
 // again, it traces again.
 
+#include <errno.h>
+
 #include <memory>
 #include <optional>
 #include <string>
@@ -115,6 +117,22 @@ TEST_F(ProducerFaultsTest, EachCallFailsOnce) {
 
 TEST_F(ProducerFaultsTest, EachCallFailsAndThoseThatFollow) {
   TraceWithEachFault(NthCallFails::kFromThenOn);
+}
+
+// The service may see the end of a connection before the producer's thread
+// does, and end a session that has nothing of this program.
+TEST_F(ProducerFaultsTest, SaysAtOnceThatAConnectionHasBroken) {
+  HostThread host(socket());
+  host.Start();
+  Producer producer(Options());
+  ASSERT_TRUE(producer.RegisterDataSource(
+      std::make_shared<DataSource>(DataSourceDescriptor{kSourceName})));
+  ASSERT_TRUE(WaitFor([&] { return producer.Sync(kTimeoutMs); }));
+  ASSERT_EQ(producer.why_off(), "");
+  const CallsFail fail("sendmsg", ENOBUFS);
+  producer.RegisterDataSource(
+      std::make_shared<DataSource>(DataSourceDescriptor{"another"}));
+  EXPECT_NE(producer.why_off(), "");
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "protozero/const_bytes.h"
+#include "protozero/tracing/producer.h"
 #include "protozero/tracing/producer_endpoint.h"
 #include "protozero/tracing/shared_memory_arbiter.h"
 #include "src/tracing/ipc/client_lock.h"
@@ -111,6 +112,16 @@ class ProducerIpcClient final
   // until there is no memory for a message that the service needs.
   bool is_open() const;
   bool is_out_of_memory() const;
+  // Returns why nothing, or not everything, reaches the service any more. A
+  // connection that has broken is lost from then on, also before the thread
+  // that reads notices. REQUIRES: ClientLock().
+  Producer::OffReason off_reason() const {
+    using OffReason = Producer::OffReason;
+    if (is_out_of_memory_ || lacks_writer_.load(std::memory_order_relaxed)) {
+      return OffReason::kOutOfMemory;
+    }
+    return is_open_ ? OffReason::kNone : OffReason::kConnectionLost;
+  }
   void Close();
 
   // ProducerEndpoint:
@@ -129,9 +140,6 @@ class ProducerIpcClient final
   // thread has got one since.
   void set_lacks_writer(bool lacks_writer) {
     lacks_writer_.store(lacks_writer, std::memory_order_relaxed);
-  }
-  bool lacks_writer() const {
-    return lacks_writer_.load(std::memory_order_relaxed);
   }
 
   // Says that packets for the buffer are lost, and that it is unknown how many.

@@ -33,9 +33,8 @@ struct ServicePlace {
     const OffReason reason = status.off_reason();
     if (reason != OffReason::kNone)
       return reason;
-    if (connection == nullptr)
-      return OffReason::kConnectionLost;
-    return connection->lacks_writer() ? OffReason::kOutOfMemory : reason;
+    return connection != nullptr ? connection->off_reason()
+                                 : OffReason::kConnectionLost;
   }
   bool is_connected() const {
     return status.state() == Producer::State::kConnected;
@@ -80,7 +79,11 @@ struct ProducerShared {
   // service that is not there matters only if no other one is.
   const ServicePlace* FindTrouble() const {
     using OffReason = Producer::OffReason;
-    const bool is_connected = state() == Producer::State::kConnected;
+    bool is_connected = false;
+    for (const ServicePlace* it = &main_place; it != nullptr; it = it->next) {
+      is_connected |=
+          it->is_connected() && it->off_reason() != OffReason::kConnectionLost;
+    }
     for (const ServicePlace* it = &main_place; it != nullptr; it = it->next) {
       const OffReason reason = it->off_reason();
       if (reason == OffReason::kNone ||
