@@ -44,6 +44,9 @@ set(CPACK_DEBIAN_TOOLS_PACKAGE_NAME protozero-tools)
 set(CPACK_DEBIAN_TOOLS_PACKAGE_SECTION devel)
 set(CPACK_DEBIAN_TOOLS_PACKAGE_DEPENDS
     "${library_package} (= ${PROJECT_VERSION})")
+# pztrace loads it to send a trace.
+set(CPACK_DEBIAN_TOOLS_PACKAGE_RECOMMENDS
+    "libcurl4t64 | libcurl4 | libcurl3t64-gnutls | libcurl3-gnutls")
 set(CPACK_COMPONENT_TOOLS_DESCRIPTION
     "Plugin of protoc, printer of protobuf files and recorder of traces")
 

@@ -2,14 +2,9 @@
 
 #include "protozero/otlp/http_exporter.h"
 
-#include <fcntl.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <time.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -20,6 +15,8 @@
 
 #include <curl/curl.h>
 
+#include "src/otlp_http/curl_functions.h"
+#include "src/otlp_http/curl_sockets.h"
 #include "src/otlp_http/gzip.h"
 #include "src/otlp_http/http_answer.h"
 #include "src/otlp_http/http_settings.h"
@@ -44,94 +41,27 @@ uint64_t MonotonicNs() {
          static_cast<uint64_t>(now.tv_nsec);
 }
 
-// Keeps SIGPIPE from the program while the calling thread writes to sockets:
-// libraries for TLS do that with write().
-class PipeSignalGuard {
- public:
-  PipeSignalGuard() {
-    sigemptyset(&pipe_);
-    sigaddset(&pipe_, SIGPIPE);
-    sigset_t pending;
-    sigpending(&pending);
-    was_pending_ = sigismember(&pending, SIGPIPE) == 1;
-    pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
-  }
-  PipeSignalGuard(const PipeSignalGuard&) = delete;
-  PipeSignalGuard& operator=(const PipeSignalGuard&) = delete;
-  ~PipeSignalGuard() {
-    const timespec no_time{};
-    if (!was_pending_)
-      sigtimedwait(&pipe_, nullptr, &no_time);
-    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
-  }
-
- private:
-  sigset_t pipe_;
-  sigset_t before_;
-  bool was_pending_;
-};
-
-// The sockets that are open, for the child of a fork(), where libcurl's lists
-// may be in the middle of a change.
-class SocketList {
- public:
-  static curl_socket_t Open(void* list, curlsocktype, curl_sockaddr* address) {
-    const int fd = socket(address->family, address->socktype | SOCK_CLOEXEC,
-                          address->protocol);
-    if (fd < 0)
-      return CURL_SOCKET_BAD;
-    for (std::atomic<int>& slot : static_cast<SocketList*>(list)->slots_) {
-      int none = -1;
-      if (slot.compare_exchange_strong(none, fd))
-        return fd;
-    }
-    // A client has two connections.
-    close(fd);
-    return CURL_SOCKET_BAD;
-  }
-  static int Close(void* list, curl_socket_t fd) {
-    for (std::atomic<int>& slot : static_cast<SocketList*>(list)->slots_) {
-      int same = fd;
-      if (slot.compare_exchange_strong(same, -1))
-        break;
-    }
-    return close(fd);
-  }
-  void CloseAll() {
-    for (std::atomic<int>& slot : slots_) {
-      const int fd = slot.exchange(-1);
-      if (fd >= 0)
-        close(fd);
-    }
-  }
-  SocketList() {
-    for (std::atomic<int>& slot : slots_)
-      slot = -1;
-  }
-
- private:
-  std::atomic<int> slots_[16];
-};
-
 // Returns the URL without user and password; empty, and a fault, if it is none.
-std::string CheckedUrl(const std::string& url, std::string* fault) {
+std::string CheckedUrl(const CurlFunctions& curl,
+                       const std::string& url,
+                       std::string* fault) {
   std::string shown;
-  CURLU* const parts = curl_url();
+  CURLU* const parts = curl.url();
   char* scheme = nullptr;
   char* text = nullptr;
   // libcurl would take three slashes for two.
   if (parts != nullptr && url.find(":///") == std::string::npos &&
-      curl_url_set(parts, CURLUPART_URL, url.c_str(), 0) == CURLUE_OK &&
-      curl_url_get(parts, CURLUPART_SCHEME, &scheme, 0) == CURLUE_OK &&
+      curl.url_set(parts, CURLUPART_URL, url.c_str(), 0) == CURLUE_OK &&
+      curl.url_get(parts, CURLUPART_SCHEME, &scheme, 0) == CURLUE_OK &&
       (strcmp(scheme, "http") == 0 || strcmp(scheme, "https") == 0)) {
-    curl_url_set(parts, CURLUPART_USER, nullptr, 0);
-    curl_url_set(parts, CURLUPART_PASSWORD, nullptr, 0);
-    if (curl_url_get(parts, CURLUPART_URL, &text, 0) == CURLUE_OK)
+    curl.url_set(parts, CURLUPART_USER, nullptr, 0);
+    curl.url_set(parts, CURLUPART_PASSWORD, nullptr, 0);
+    if (curl.url_get(parts, CURLUPART_URL, &text, 0) == CURLUE_OK)
       shown = text;
   }
-  curl_free(text);
-  curl_free(scheme);
-  curl_url_cleanup(parts);
+  curl.free(text);
+  curl.free(scheme);
+  curl.url_cleanup(parts);
   if (shown.empty()) {
     // The text may have a password.
     *fault =
@@ -178,11 +108,14 @@ bool IsForGood(CURLcode code) {
 class HttpExporter::Client {
  public:
   explicit Client(HttpExporterOptions options) : options_(std::move(options)) {
-    if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) {
+    curl_ = FindCurl(&error_);
+    if (curl_ != nullptr &&
+        curl_->global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) {
       error_ = "libcurl cannot be used";
-      return;
+      curl_ = nullptr;
     }
-    is_curl_ready_ = true;
+    if (curl_ == nullptr)
+      return;
     Prepare(options_.traces, &targets_[0]);
     Prepare(options_.logs, &targets_[1]);
     answer_.reset(new (std::nothrow) uint8_t[kMaxAnswer]);
@@ -192,16 +125,17 @@ class HttpExporter::Client {
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
   ~Client() {
+    if (curl_ == nullptr)
+      return;
     const PipeSignalGuard guard;
     for (Target& target : targets_) {
-      curl_easy_cleanup(target.easy);
-      curl_slist_free_all(target.headers);
-      curl_slist_free_all(target.gzip_headers);
+      curl_->easy_cleanup(target.easy);
+      curl_->slist_free_all(target.headers);
+      curl_->slist_free_all(target.gzip_headers);
     }
     // After a fork(), the old one stays: see AfterFork().
-    curl_multi_cleanup(multi_);
-    if (is_curl_ready_)
-      curl_global_cleanup();
+    curl_->multi_cleanup(multi_);
+    curl_->global_cleanup();
   }
 
   const std::string& error() const { return error_; }
@@ -235,7 +169,7 @@ class HttpExporter::Client {
   void Interrupt() {
     is_interrupted_.store(true);
     if (multi_ != nullptr)
-      curl_multi_wakeup(multi_);
+      curl_->multi_wakeup(multi_);
   }
 
   void AfterFork() {
@@ -266,7 +200,7 @@ class HttpExporter::Client {
   void Prepare(const HttpEndpoint& endpoint, Target* target) {
     target->endpoint = &endpoint;
     std::string fault = FindFault(endpoint.headers);
-    target->shown_url = CheckedUrl(endpoint.url, &fault);
+    target->shown_url = CheckedUrl(*curl_, endpoint.url, &fault);
     if (!fault.empty() && error_.empty())
       error_ = fault;
     // libcurl would ask whether it may send a large batch, and wait for that.
@@ -278,7 +212,7 @@ class HttpExporter::Client {
       // A header without a value ends in a semicolon for libcurl.
       Append((name + (value.empty() ? ";" : ": " + value)).c_str(), target);
     curl_slist* const more =
-        curl_slist_append(target->gzip_headers, "Content-Encoding: gzip");
+        curl_->slist_append(target->gzip_headers, "Content-Encoding: gzip");
     if (more == nullptr && error_.empty())
       error_ = "no memory for libcurl";
     else if (more != nullptr)
@@ -287,7 +221,7 @@ class HttpExporter::Client {
 
   void Append(const char* line, Target* target) {
     for (curl_slist** list : {&target->headers, &target->gzip_headers}) {
-      curl_slist* const longer = curl_slist_append(*list, line);
+      curl_slist* const longer = curl_->slist_append(*list, line);
       if (longer != nullptr)
         *list = longer;
       else if (error_.empty())
@@ -296,9 +230,9 @@ class HttpExporter::Client {
   }
 
   bool OpenHandles() {
-    multi_ = curl_multi_init();
+    multi_ = curl_->multi_init();
     for (Target& target : targets_) {
-      target.easy = curl_easy_init();
+      target.easy = curl_->easy_init();
       if (target.easy == nullptr || multi_ == nullptr)
         return false;
       Configure(target);
@@ -309,33 +243,34 @@ class HttpExporter::Client {
   void Configure(const Target& target) {
     CURL* const easy = target.easy;
     const HttpEndpoint& endpoint = *target.endpoint;
-    curl_easy_setopt(easy, CURLOPT_URL, endpoint.url.c_str());
+    curl_->easy_setopt(easy, CURLOPT_URL, endpoint.url.c_str());
 #if LIBCURL_VERSION_NUM >= 0x075500
-    curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+    curl_->easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
 #else
-    curl_easy_setopt(easy, CURLOPT_PROTOCOLS, CURLPROTO_HTTP | CURLPROTO_HTTPS);
+    curl_->easy_setopt(easy, CURLOPT_PROTOCOLS,
+                       CURLPROTO_HTTP | CURLPROTO_HTTPS);
 #endif
 #if LIBCURL_VERSION_NUM >= 0x075700
     // The destructor does not wait for a name server.
-    curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);
+    curl_->easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);
 #endif
-    curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
-    curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
-    curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, &Client::TakeAnswer);
-    curl_easy_setopt(easy, CURLOPT_WRITEDATA, this);
-    curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, curl_error_);
-    curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, &SocketList::Open);
-    curl_easy_setopt(easy, CURLOPT_OPENSOCKETDATA, &sockets_);
-    curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, &SocketList::Close);
-    curl_easy_setopt(easy, CURLOPT_CLOSESOCKETDATA, &sockets_);
+    curl_->easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+    curl_->easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 0L);
+    curl_->easy_setopt(easy, CURLOPT_WRITEFUNCTION, &Client::TakeAnswer);
+    curl_->easy_setopt(easy, CURLOPT_WRITEDATA, this);
+    curl_->easy_setopt(easy, CURLOPT_ERRORBUFFER, curl_error_);
+    curl_->easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, &SocketList::Open);
+    curl_->easy_setopt(easy, CURLOPT_OPENSOCKETDATA, &sockets_);
+    curl_->easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, &SocketList::Close);
+    curl_->easy_setopt(easy, CURLOPT_CLOSESOCKETDATA, &sockets_);
     if (!endpoint.certificate.empty())
-      curl_easy_setopt(easy, CURLOPT_CAINFO, endpoint.certificate.c_str());
+      curl_->easy_setopt(easy, CURLOPT_CAINFO, endpoint.certificate.c_str());
     if (!endpoint.client_certificate.empty()) {
-      curl_easy_setopt(easy, CURLOPT_SSLCERT,
-                       endpoint.client_certificate.c_str());
+      curl_->easy_setopt(easy, CURLOPT_SSLCERT,
+                         endpoint.client_certificate.c_str());
     }
     if (!endpoint.client_key.empty())
-      curl_easy_setopt(easy, CURLOPT_SSLKEY, endpoint.client_key.c_str());
+      curl_->easy_setopt(easy, CURLOPT_SSLKEY, endpoint.client_key.c_str());
   }
 
   static size_t TakeAnswer(char* data, size_t, size_t size, void* client) {
@@ -357,15 +292,16 @@ class HttpExporter::Client {
     if (is_interrupted_.load() && code == CURLE_ABORTED_BY_CALLBACK)
       return false;
     long status = 0;
-    curl_easy_getinfo(target->easy, CURLINFO_RESPONSE_CODE, &status);
+    curl_->easy_getinfo(target->easy, CURLINFO_RESPONSE_CODE, &status);
     reason_[0] = '\0';
     if (status >= 200 && status < 300) {
       *result = ReadSuccess(*target, batch, code);
       return true;
     }
     if (code != CURLE_OK) {
-      Explain(target->shown_url, ": ",
-              curl_error_[0] != '\0' ? curl_error_ : curl_easy_strerror(code));
+      Explain(
+          target->shown_url, ": ",
+          curl_error_[0] != '\0' ? curl_error_ : curl_->easy_strerror(code));
       *result = ExportResult::Dropped(reason_);
       return IsForGood(code);
     }
@@ -375,7 +311,7 @@ class HttpExporter::Client {
         ReadStatusMessage({answer_.get(), answer_size_});
     Explain(target->shown_url, number, message.empty() ? "" : ": ", message);
     curl_off_t seconds = 0;
-    if (curl_easy_getinfo(target->easy, CURLINFO_RETRY_AFTER, &seconds) ==
+    if (curl_->easy_getinfo(target->easy, CURLINFO_RETRY_AFTER, &seconds) ==
             CURLE_OK &&
         seconds > 0) {
       // A server has no right to more than a day.
@@ -403,32 +339,32 @@ class HttpExporter::Client {
         batch.deadline > now ? (batch.deadline - now) / kNsPerMs : 0;
     const uint64_t timeout =
         std::clamp<uint64_t>(left, 1, target->endpoint->timeout_ms);
-    curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, static_cast<long>(timeout));
-    curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS,
-                     static_cast<long>(timeout));
-    curl_easy_setopt(easy, CURLOPT_HTTPHEADER, headers);
-    curl_easy_setopt(easy, CURLOPT_POST, 1L);
-    curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE,
-                     static_cast<curl_off_t>(body.size));
-    curl_easy_setopt(easy, CURLOPT_POSTFIELDS, body.data);
+    curl_->easy_setopt(easy, CURLOPT_TIMEOUT_MS, static_cast<long>(timeout));
+    curl_->easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS,
+                       static_cast<long>(timeout));
+    curl_->easy_setopt(easy, CURLOPT_HTTPHEADER, headers);
+    curl_->easy_setopt(easy, CURLOPT_POST, 1L);
+    curl_->easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE,
+                       static_cast<curl_off_t>(body.size));
+    curl_->easy_setopt(easy, CURLOPT_POSTFIELDS, body.data);
     answer_size_ = received_ = 0;
     curl_error_[0] = '\0';
-    if (curl_multi_add_handle(multi_, easy) != CURLM_OK)
+    if (curl_->multi_add_handle(multi_, easy) != CURLM_OK)
       return CURLE_OUT_OF_MEMORY;
     CURLcode code = CURLE_ABORTED_BY_CALLBACK;
     int running = 1;
-    while (curl_multi_perform(multi_, &running) == CURLM_OK && running != 0 &&
+    while (curl_->multi_perform(multi_, &running) == CURLM_OK && running != 0 &&
            !is_interrupted_.load()) {
       // libcurl's own timers end the wait, too.
-      if (curl_multi_poll(multi_, nullptr, 0, 1000, nullptr) != CURLM_OK)
+      if (curl_->multi_poll(multi_, nullptr, 0, 1000, nullptr) != CURLM_OK)
         break;
     }
     int queued = 0;
-    while (const CURLMsg* message = curl_multi_info_read(multi_, &queued)) {
+    while (const CURLMsg* message = curl_->multi_info_read(multi_, &queued)) {
       if (message->msg == CURLMSG_DONE)
         code = message->data.result;
     }
-    curl_multi_remove_handle(multi_, easy);
+    curl_->multi_remove_handle(multi_, easy);
     return code;
   }
 
@@ -466,8 +402,9 @@ class HttpExporter::Client {
       if (now >= time)
         return true;
       const uint64_t ms = (time - now) / kNsPerMs + 1;
-      curl_multi_poll(multi_, nullptr, 0,
-                      static_cast<int>(std::min<uint64_t>(ms, 1000)), nullptr);
+      curl_->multi_poll(multi_, nullptr, 0,
+                        static_cast<int>(std::min<uint64_t>(ms, 1000)),
+                        nullptr);
     }
     return false;
   }
@@ -498,7 +435,8 @@ class HttpExporter::Client {
 
   const HttpExporterOptions options_;
   std::string error_;
-  bool is_curl_ready_ = false;
+  // Null if there is no libcurl.
+  const CurlFunctions* curl_ = nullptr;
   SocketList sockets_;
   CURLM* multi_ = nullptr;
   Target targets_[2];

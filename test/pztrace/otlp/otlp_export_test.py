@@ -7,7 +7,9 @@ import csv
 import http.server
 import io
 import json
+import os
 import pathlib
+import re
 import subprocess
 import sys
 import threading
@@ -178,9 +180,10 @@ class OtlpExportTest(TimelineCommandTest):
     _, errors = self.run_command(b'\x0a\x00', '--slices', '--endpoint', 'http://x', code=2)
     self.assertIn('--endpoint is for --format otlp', errors)
 
-  def send(self, trace, endpoint, code=0):
+  def send(self, trace, endpoint, code=0, **environment):
     result = subprocess.run([PZTRACE, 'export', '--format', 'otlp', '--endpoint', endpoint,
-                             self.path], capture_output=True, text=True, check=False)
+                             self.path], capture_output=True, text=True, check=False,
+                            env={**os.environ, **environment})
     if 'without libcurl' in result.stderr:
       self.skipTest('there is no libcurl (Debian: libcurl4-openssl-dev)')
     self.assertEqual(result.returncode, code, result.stderr)
@@ -215,6 +218,36 @@ class OtlpExportTest(TimelineCommandTest):
     self.assertIn('2 of 2 spans and logs are not there: ' + url,
                   self.send(None, url, code=1))
     self.assertIn('is no URL', self.send(None, 'somewhere', code=1))
+
+  def test_libcurl_is_loaded_to_send(self):
+    self.path.write_bytes(CLOCKS + described() + at(BEGIN, 2000, name('a')) + at(END, 2100))
+    url = 'http://127.0.0.1:1'
+    def libraries(*command):
+      result = subprocess.run([PZTRACE, *command, self.path], capture_output=True, text=True,
+                              env={**os.environ, 'LD_DEBUG': 'files'}, check=False)
+      return set(re.findall(r'calling init: \S*/(lib[\w-]+)', result.stderr))
+    self.assertIn('libz', libraries('top'))
+    self.assertNotIn('libcurl', libraries('top'))
+    self.send(None, url, code=1)  # May skip.
+    # It may be the one with GnuTLS.
+    self.assertTrue([library for library in libraries(
+        'export', '--format', 'otlp', '--endpoint', url) if library.startswith('libcurl')])
+
+  def test_without_libcurl(self):
+    self.path.write_bytes(CLOCKS + described() + at(BEGIN, 2000, name('a')) + at(END, 2100))
+    folder = self.path.with_name('libraries')
+    folder.mkdir()
+    names = [folder / name for name in ('libcurl.so.4', 'libcurl-gnutls.so.4')]
+    for path in names:
+      path.touch()
+    self.assertRegex(self.send(None, 'http://127.0.0.1:1', code=1, LD_LIBRARY_PATH=str(folder)),
+                     r'to send, libcurl is needed: \S+/libcurl.so.4: ')
+    library = re.search(r'libz[.]so\S* => (\S+)', subprocess.run(
+        ['ldd', PZTRACE], capture_output=True, text=True, check=True).stdout).group(1)
+    names[0].unlink()
+    names[0].symlink_to(library)
+    self.assertIn('to send, a newer libcurl is needed: it has no curl_',
+                  self.send(None, 'http://127.0.0.1:1', code=1, LD_LIBRARY_PATH=str(folder)))
 
 
 if __name__ == '__main__':

@@ -93,8 +93,7 @@ class CompressionTest(TimelineCommandTest):
     process.returncode = os.waitstatus_to_exitcode(status)
     error = errors.read_text()
     self.assertEqual(process.returncode, code, error)
-    # Libraries that the program is linked with take 10 to 20 MB of it.
-    self.assertLess(usage.ru_maxrss, 220 << 10)
+    self.assertLess(usage.ru_maxrss, 200 << 10)
     return error
 
   def test_recorded_packets_are_the_same_without_compression(self):
