@@ -4,32 +4,21 @@
 //
 // A span of OpenTelemetry with six attributes, from its beginning to the bytes
 // that an exporter sends: by this library, and by libprotobuf's classes of the
-// same schema, used as OpenTelemetry's SDK for C++ uses them. There, a span is
-// an object with a map of attributes first, which becomes a message when it is
-// exported.
-
-#include <stdint.h>
-#include <time.h>
+// same schema, used as OpenTelemetry's SDK for C++ uses them (otlp_sdk.h).
 
 #include <memory>
-#include <random>
 #include <string>
-#include <unordered_map>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include <benchmark/benchmark.h>
 
-#include "google/protobuf/arena.h"
 #include "protozero/otlp/pipeline.h"
-#include "src/otlp/protos/otlp.pb.h"
 #include "test/benchmarks/otlp_rows.h"
+#include "test/benchmarks/otlp_sdk.h"
 
 namespace protozero::bench {
 namespace {
-
-namespace pb = opentelemetry::proto;
 
 otlp::PipelineOptions Options() {
   otlp::PipelineOptions options;
@@ -81,102 +70,40 @@ void BM_Otlp_ProtozeroDisabled(benchmark::State& state) {
 }
 BENCHMARK(BM_Otlp_ProtozeroDisabled);
 
-uint64_t Now() {
-  timespec now;
-  clock_gettime(CLOCK_REALTIME, &now);
-  return static_cast<uint64_t>(now.tv_sec) * 1000000000 +
-         static_cast<uint64_t>(now.tv_nsec);
-}
+// Serializes batches, and throws them away.
+class Serializer : public sdk::Processor {
+ public:
+  explicit Serializer(bool uses_arena) : uses_arena_(uses_arena) {}
 
-using Value = std::variant<bool, int64_t, std::string>;
+  void OnEnd(std::unique_ptr<sdk::Recordable> recordable) override {
+    spans_.push_back(std::move(recordable));
+    if (spans_.size() < sdk::BatchProcessor::kBatchSize)
+      return;
+    const std::string bytes = sdk::SerializeSpans(spans_, uses_arena_);
+    benchmark::DoNotOptimize(bytes.data());
+    spans_.clear();
+  }
 
-// A span as the SDK has it while it is open.
-struct SpanData {
-  uint64_t ids[3];
-  uint64_t start;
-  uint64_t end;
-  std::string name;
-  std::unordered_map<std::string, Value> attributes;
+ private:
+  const bool uses_arena_;
+  std::vector<std::unique_ptr<sdk::Recordable>> spans_;
 };
 
-std::unique_ptr<SpanData> MakeSpan(std::mt19937_64* random) {
-  auto span = std::make_unique<SpanData>();
-  for (uint64_t& id : span->ids)
-    id = (*random)();
-  span->start = Now();
-  span->name = "GET /api/users";
-  span->attributes["http.request.method"] = std::string("GET");
-  span->attributes["url.path"] = std::string("/api/users");
-  span->attributes["http.response.status_code"] = int64_t{200};
-  span->attributes["server.address"] = std::string("example.com");
-  span->attributes["server.port"] = int64_t{8080};
-  span->attributes["cache.hit"] = false;
-  span->end = Now();
-  return span;
-}
-
-void FillMessage(const SpanData& span, pb::Span* message) {
-  message->set_trace_id(span.ids, 16);
-  message->set_span_id(&span.ids[2], 8);
-  message->set_name(span.name);
-  message->set_kind(pb::Span::SPAN_KIND_SERVER);
-  message->set_start_time_unix_nano(span.start);
-  message->set_end_time_unix_nano(span.end);
-  message->set_flags(0x101);
-  for (const auto& [key, value] : span.attributes) {
-    pb::KeyValue* const attribute = message->add_attributes();
-    attribute->set_key(key);
-    pb::AnyValue* const any = attribute->mutable_value();
-    if (const auto* flag = std::get_if<bool>(&value))
-      any->set_bool_value(*flag);
-    else if (const auto* number = std::get_if<int64_t>(&value))
-      any->set_int_value(*number);
-    else
-      any->set_string_value(std::get<std::string>(value));
-  }
-}
-
-constexpr size_t kBatch = 512;
-
-// The time of a span, with its part of the export of a batch.
-template <bool kUsesArena>
-void LibprotobufSpans(benchmark::State& state) {
-  std::mt19937_64 random;
-  std::vector<std::unique_ptr<SpanData>> spans;
-  std::string bytes;
-  for (auto _ : state) {
-    spans.push_back(MakeSpan(&random));
-    if (spans.size() < kBatch)
-      continue;
-    google::protobuf::Arena arena;
-    std::unique_ptr<pb::ExportTraceServiceRequest> owned;
-    pb::ExportTraceServiceRequest* request;
-    if (kUsesArena) {
-      request =
-          google::protobuf::Arena::CreateMessage<pb::ExportTraceServiceRequest>(
-              &arena);
-    } else {
-      owned = std::make_unique<pb::ExportTraceServiceRequest>();
-      request = owned.get();
-    }
-    pb::ScopeSpans* const scope =
-        request->add_resource_spans()->add_scope_spans();
-    scope->mutable_scope()->set_name("benchmark");
-    for (const auto& span : spans)
-      FillMessage(*span, scope->add_spans());
-    request->SerializeToString(&bytes);
-    benchmark::DoNotOptimize(bytes.data());
-    spans.clear();
-  }
+// The time of a span, with its part of the export of a batch, on one thread.
+void LibprotobufSpans(benchmark::State& state, bool uses_arena) {
+  Serializer serializer(uses_arena);
+  const sdk::Tracer tracer(&serializer);
+  for (auto _ : state)
+    WriteSpan(tracer);
 }
 
 void BM_Otlp_Libprotobuf(benchmark::State& state) {
-  LibprotobufSpans<false>(state);
+  LibprotobufSpans(state, false);
 }
 BENCHMARK(BM_Otlp_Libprotobuf);
 
 void BM_Otlp_LibprotobufArena(benchmark::State& state) {
-  LibprotobufSpans<true>(state);
+  LibprotobufSpans(state, true);
 }
 BENCHMARK(BM_Otlp_LibprotobufArena);
 

@@ -45,13 +45,7 @@ bool Write(size_t count) {
 }  // namespace
 
 void WriteServerSpan(const otlp::Tracer& tracer) {
-  tracer.StartSpan("GET /api/users", otlp::SpanKind::kServer)
-      .SetAttribute("http.request.method", "GET")
-      .SetAttribute("url.path", "/api/users")
-      .SetAttribute("http.response.status_code", 200)
-      .SetAttribute("server.address", "example.com")
-      .SetAttribute("server.port", 8080)
-      .SetAttribute("cache.hit", false);
+  WriteSpan(tracer);
 }
 
 std::vector<EventRow> AllOtlpRows() {

@@ -24,6 +24,16 @@ class NoSpans : public otlp::BatchSink {
 };
 
 // Writes a span with six attributes: texts, integers and a bool.
+template <typename Tracer>
+void WriteSpan(const Tracer& tracer) {
+  tracer.StartSpan("GET /api/users", otlp::SpanKind::kServer)
+      .SetAttribute("http.request.method", "GET")
+      .SetAttribute("url.path", "/api/users")
+      .SetAttribute("http.response.status_code", 200)
+      .SetAttribute("server.address", "example.com")
+      .SetAttribute("server.port", 8080)
+      .SetAttribute("cache.hit", false);
+}
 void WriteServerSpan(const otlp::Tracer& tracer);
 
 // Returns rows that write |count| spans each. Otlp_Empty has only the loop.

@@ -8,6 +8,7 @@ Runs in a build directory, which has protozero_plugin and pztrace.
 
 import csv
 import json
+import os
 import pathlib
 import re
 import shutil
@@ -97,6 +98,30 @@ part_sizes: 300
     commands = self.must('ninja', '-C', folder / 'build', '-t', 'commands').decode()
     self.assertRegex(commands, r'-o hello .*libprotozero_local_trace')
     self.assertFalse(re.findall('src/(?:pztrace|pbz|protoc_plugin)/', commands))
+
+  def test_otlp_server(self):
+    folder = self.copy('otlp_server')
+    self.must('cmake', '-S', folder, '-B', folder / 'build', '-G', 'Ninja',
+              '-DCMAKE_PREFIX_PATH=%s' % self.prefix,
+              '-DCMAKE_CXX_FLAGS=' + WARNINGS, PLUGIN)
+    self.must('cmake', '--build', folder / 'build')
+    def start(name, *arguments, **variables):
+      process = subprocess.Popen([folder / 'build' / name, *arguments],
+                                 env=dict(os.environ, **variables),
+                                 stdout=subprocess.PIPE, text=True)
+      return process, int(process.stdout.readline().rpartition(' ')[2])
+
+    receiver, port = start('otlp_receiver', '0')
+    server, server_port = start('otlp_server', '--port', '0', OTEL_EXPORTER_OTLP_ENDPOINT=(
+        'http://127.0.0.1:%d' % port))
+    self.must(folder / 'build/otlp_load', server_port, 2, 10)
+    printed = []
+    for process in server, receiver:
+      process.terminate()
+      printed.append(process.communicate(timeout=60)[0])
+      self.assertEqual(process.returncode, 0)
+    self.assertTrue(printed[0].startswith('spans: 140 written = 140 exported '), printed)
+    self.assertEqual(printed[1], 'received 140 spans\n')
 
   def test_gld(self):
     folder = self.copy('gld')
