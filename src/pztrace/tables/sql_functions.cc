@@ -85,8 +85,8 @@ void Regexp(sqlite3_context* context, int count, sqlite3_value** values) {
   }
 }
 
-// Returns the group 1 of the pattern if it has one, otherwise all that it
-// matches. Null if it does not match.
+// Returns the group 1 of the pattern if that matches something, otherwise all
+// that the pattern matches. Null if it does not match.
 void RegexpExtract(sqlite3_context* context,
                    int count,
                    sqlite3_value** values) {
@@ -99,11 +99,10 @@ void RegexpExtract(sqlite3_context* context,
   const char* const text = CStringOf(values[0]);
   if (regexec(pattern, text, groups.size(), groups.data(), 0) != 0)
     return;
-  const regmatch_t& group = groups[pattern->re_nsub != 0 ? 1 : 0];
-  if (group.rm_so >= 0) {
-    ReturnText(context, {text + group.rm_so,
-                         static_cast<size_t>(group.rm_eo - group.rm_so)});
-  }
+  const bool has_group = pattern->re_nsub != 0 && groups[1].rm_so >= 0;
+  const regmatch_t& group = groups[has_group ? 1 : 0];
+  ReturnText(context, {text + group.rm_so,
+                       static_cast<size_t>(group.rm_eo - group.rm_so)});
 }
 
 // Implements regexp_replace_simple(text, pattern, replacement).

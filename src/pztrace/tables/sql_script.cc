@@ -137,6 +137,24 @@ std::string WithText(const std::string& text,
   return changed;
 }
 
+// Returns the statement that removes what the query has made, if it has.
+std::string DropOf(std::string_view kind, std::string_view name) {
+  return "DROP " + std::string(kind) + " IF EXISTS temp." + std::string(name) +
+         ";";
+}
+
+// Returns what a statement of Perfetto's needs that is not here; otherwise what
+// is wrong with it.
+std::string PerfettoErrorOf(const std::vector<SqlToken>& tokens) {
+  for (const std::string_view word : {"PIPELINE", "DELEGATES"}) {
+    if (std::any_of(tokens.begin(), tokens.end(),
+                    [&](const SqlToken& token) { return token.Is(word); })) {
+      return "PERFETTO ... " + std::string(word) + " is not supported";
+    }
+  }
+  return "near \"PERFETTO\": syntax error";
+}
+
 // Returns the place after "IF NOT EXISTS", which need not be at |i|.
 size_t AfterIfNotExists(const std::vector<SqlToken>& tokens, size_t i) {
   return i + 2 < tokens.size() && tokens[i].Is("IF") ? i + 3 : i;
@@ -314,8 +332,10 @@ bool SqlScript::ReadPerfetto(std::string_view text, SqlStatement* statement) {
     return false;
   if (tokens[kind].Is("INDEX")) {
     statement->kind = SqlStatement::Kind::kReads;
-    statement->sql = "CREATE INDEX " +
-                     std::string(PartOf(text, tokens, name, tokens.size()));
+    if (replaces)
+      statement->sql = DropOf("INDEX", tokens[name].text);
+    statement->sql += "CREATE INDEX " +
+                      std::string(PartOf(text, tokens, name, tokens.size()));
     return true;
   }
   size_t i = name + 1;
@@ -344,12 +364,12 @@ bool SqlScript::ReadPerfetto(std::string_view text, SqlStatement* statement) {
   const bool is_view = tokens[kind].Is("VIEW");
   if (!is_view && !tokens[kind].Is("TABLE"))
     return false;
-  const std::string made = is_view ? "VIEW " : "TABLE ";
+  const std::string made = is_view ? "VIEW" : "TABLE";
   statement->kind =
       is_view ? SqlStatement::Kind::kDefines : SqlStatement::Kind::kReads;
   if (replaces)
-    statement->sql = "DROP " + made + "IF EXISTS temp." + named + ";";
-  statement->sql += "CREATE TEMP " + made + named + " AS " + body;
+    statement->sql = DropOf(made, named);
+  statement->sql += "CREATE TEMP " + made + " " + named + " AS " + body;
   return true;
 }
 
@@ -377,7 +397,7 @@ bool SqlScript::Read(const std::string& text,
   if (is(tokens, 0, "CREATE") && is(tokens, kind - 1, "PERFETTO")) {
     const bool is_right = ReadPerfetto(expanded, statement);
     if (!is_right)
-      *error = "near \"PERFETTO\": syntax error";
+      *error = PerfettoErrorOf(tokens);
     return is_right;
   }
   statement->kind = SqlStatement::Kind::kReads;

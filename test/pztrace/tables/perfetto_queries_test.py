@@ -243,7 +243,7 @@ class PerfettoQueriesTest(sql_test.SqlTest):
     for expression, value in (
         ("'ab12' REGEXP '[0-9]+$'", 1), ("'ab' REGEXP '^b'", 0), ("NULL REGEXP 'x'", None),
         ("regexp_extract('ab12', '[0-9]+')", '12'), ("regexp_extract('k=v', '(.)=(.)')", 'k'),
-        ("regexp_extract('a', 'b')", None),
+        ("regexp_extract('a', 'b')", None), ("regexp_extract('k=', '=(.)?')", '='),
         ("regexp_replace_simple('a1b22', '[0-9]+', '#')", 'a#b#'),
         ("regexp_replace_simple('ab', 'x*', '-')", '-a-b-'),
         ("str_split('a::b::', '::', 1)", 'b'), ("str_split('a::b::', '::', 2)", ''),
@@ -279,6 +279,8 @@ class PerfettoQueriesTest(sql_test.SqlTest):
         CREATE INDEX own_y ON own(y);
         INSERT INTO own(y) VALUES ("a"), (NULL);
         UPDATE own SET y = 'b' WHERE y IS NULL;
+        CREATE PERFETTO INDEX by_name ON busy(name);
+        CREATE OR REPLACE PERFETTO INDEX by_name ON busy(name, dur);
         DROP VIEW IF EXISTS longest_of;
         CREATE OR REPLACE PERFETTO VIEW longest_of AS SELECT * FROM longest;
         SELECT twice(dur) AS a, half(twice(dur)) AS b,
@@ -331,7 +333,11 @@ class PerfettoQueriesTest(sql_test.SqlTest):
   def test_what_is_wrong_is_said(self):
     for query, why in (
         ('INCLUDE PERFETTO MODULE no.such', 'no such module: no.such; built in are prelude, '),
-        ('CREATE PERFETTO TABLE x', 'near "PERFETTO"'), ('SELECT m!(1)', 'no such macro: m'),
+        ('CREATE PERFETTO TABLE x', 'near "PERFETTO"'),
+        ('CREATE PERFETTO FUNCTION f(x ANY...) RETURNS LONG DELEGATES TO hash',
+         'PERFETTO ... DELEGATES is not supported'),
+        ('CREATE PERFETTO PIPELINE p AS FROM slice |> SELECT id',
+         'PERFETTO ... PIPELINE is not supported'), ('SELECT m!(1)', 'no such macro: m'),
         ('SELECT m!(1', 'a ) is missing after m!('),
         ('CREATE PERFETTO MACRO m() RETURNS Expr AS m!(); SELECT m!()', 'too much'),
         ('CREATE PERFETTO MACRO m(x Expr) RETURNS Expr AS ' + '$x ' * 50 + '; SELECT ' +
