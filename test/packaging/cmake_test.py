@@ -477,6 +477,16 @@ class SourceTest(ProjectsTest):
     self.assertGreater(len(by_gn), 100)
     self.assertEqual(by_cmake, by_gn)
 
+  def test_without_sqlite_no_source_needs_it(self):
+    build = self.scratch / 'no_sqlite'
+    ask_targets(build)
+    self.must('cmake', '-S', ROOT, '-B', build, '-DPROTOZERO_BUILD_PROGRAMS=ON',
+              '-DPROTOZERO_SQLITE=OFF')
+    sources = [path for path in targets(build)['pztrace'] if path.startswith('src/')]
+    self.assertIn('src/pztrace/tables/database_none.cc', sources)
+    self.assertEqual([path for path in sources
+                      if '#include <sqlite3.h>' in (ROOT / path).read_text()], [])
+
 
 if __name__ == '__main__':
   sys.exit(run_cases())
