@@ -28,6 +28,9 @@ class BatchBuilder {
   explicit BatchBuilder(const PipelineOptions& options);
   ~BatchBuilder();
 
+  // Returns the resource, as a field 1.
+  const std::string& resource() const { return resource_; }
+
   // Returns the number of the scope with these texts, which it adds if it is
   // new, or 65,536 if there are so many.
   size_t AddScope(std::string_view name,

@@ -26,6 +26,7 @@ Pipeline::Pipeline(const PipelineOptions& options, BatchSink* sink)
 Pipeline::~Pipeline() {
   Shutdown(state_->options.shutdown_timeout_ms);
   UnregisterPipeline(state_);
+  state_->StopPublishing();
   if (state_->IsIdle())
     delete state_;
   else

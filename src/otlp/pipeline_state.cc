@@ -68,6 +68,10 @@ PipelineState::PipelineState(const PipelineOptions& wanted, BatchSink* sink)
   options.resource.clear();
   options.resource_schema_url = {};
   InitLock();
+  if (options.publish_thread_context) {
+    if (const char* const error = process_context_.Publish(builder_.resource()))
+      last_error_ = error;
+  }
   if (has_keep_rule) {
     const double share = std::clamp(keep_rule.memory_share, 0.0, 1.0);
     undecided.Init(
@@ -281,6 +285,7 @@ void PipelineState::ResetInChild(ThreadState* mine) {
   memory_used_.store(0);
   is_woken_.store(false);
   builder_.Clear();
+  process_context_.PublishInChild();
   flushes_done_ = flushes_wanted_;
   has_thread_ = false;
   is_thread_new_ = true;

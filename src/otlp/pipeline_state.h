@@ -14,6 +14,7 @@
 
 #include "protozero/otlp/pipeline.h"
 #include "src/otlp/batch_builder.h"
+#include "src/otlp/process_context.h"
 #include "src/otlp/thread_state.h"
 #include "src/otlp/undecided_trace.h"
 
@@ -71,6 +72,9 @@ class PipelineState {
   // Return and take memory below the limit.
   void* Allocate(size_t size);
   void Free(void* memory, size_t size);
+
+  // Ends what profilers see.
+  void StopPublishing() { process_context_.Withdraw(); }
 
   // Lets the pipeline's thread export soon.
   void Wake();
@@ -132,6 +136,7 @@ class PipelineState {
 
   BatchSink* const sink_;
   BatchBuilder builder_;
+  ProcessContext process_context_;
   // Negative in the child of a fork() that frees what the parent took.
   std::atomic<int64_t> memory_used_{0};
   Counter exported_[2];

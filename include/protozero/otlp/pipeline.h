@@ -60,6 +60,12 @@ struct PipelineOptions {
   uint32_t export_timeout_ms = 30000;
   uint32_t max_batch_count = 512;
   size_t max_batch_bytes = 1 << 20;
+  // Lets profilers outside of the process see the current span of each thread,
+  // as OTEP 4947 says (`otel_thread_ctx_v1`), and the resource. It costs
+  // nothing in a Scope. Link programs with
+  // -Wl,--export-dynamic-symbol=otel_thread_ctx_v1.
+  bool publish_thread_context = false;
+
   // The time that the destructor gives to the export of what is left.
   uint32_t shutdown_timeout_ms = 5000;
 };

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include <atomic>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -107,6 +108,12 @@ class TraceState {
 };
 
 // The identity of a span, which its children and other programs know it by.
+//
+// It begins as the record that profilers read (OTEP 4947), so that the current
+// context of a thread is published by its address alone:
+//
+//   0          16        24      25      26                28
+//   | trace id | span id | valid | flags | attributes size | ours ...
 class SpanContext {
  public:
   // The bit of |flags| that says that the trace is recorded.
@@ -136,22 +143,49 @@ class SpanContext {
   bool IsValid() const { return trace_id.IsValid() && span_id.IsValid(); }
   bool IsSampled() const { return (flags & kSampled) != 0; }
 
-  // The ids, and the flags of W3C Trace Context.
+  // The ids.
   TraceId trace_id;
   SpanId span_id;
+  // Says to profilers that the record is whole: always 1.
+  uint8_t valid = 1;
+  // The flags of W3C Trace Context.
   uint8_t flags = 0;
-  // It came from another program.
-  bool is_remote = false;
-  // The pipeline, number and record of a trace that a KeepRule decides.
-  uint16_t undecided_pipeline = 0;
+  // The size of attributes for profilers: always 0.
+  uint16_t attributes_size = 0;
+  // The number, record and pipeline of a trace that a KeepRule decides.
   uint32_t undecided_number = 0;
   internal::UndecidedTrace* undecided = nullptr;
   TraceState trace_state;
+  uint16_t undecided_pipeline = 0;
+  // It came from another program.
+  bool is_remote = false;
 };
+static_assert(offsetof(SpanContext, trace_id) == 0 &&
+                  offsetof(SpanContext, span_id) == 16 &&
+                  offsetof(SpanContext, valid) == 24 &&
+                  offsetof(SpanContext, flags) == 25 &&
+                  offsetof(SpanContext, attributes_size) == 26,
+              "the record of OTEP 4947");
 
 namespace internal {
-// The context of the span that the thread works for; null for none.
-inline thread_local const SpanContext* current_context = nullptr;
+#define PROTOZERO_OTLP_TEXT_(text) #text
+#define PROTOZERO_OTLP_SYMBOL_(prefix) \
+  PROTOZERO_OTLP_TEXT_(prefix) "_otlp_current_context"
+// The context of the span that the thread works for; null for none. Profilers
+// know it as `otel_thread_ctx_v1`. It is no thread_local, whose users would
+// call a function that looks if it has a constructor.
+extern PROTOZERO_HIDDEN __thread const SpanContext* current_context __asm__(
+    PROTOZERO_OTLP_SYMBOL_(PROTOZERO_ABI_NAMESPACE));
+#undef PROTOZERO_OTLP_TEXT_
+#undef PROTOZERO_OTLP_SYMBOL_
+
+// Sets it. A profiler interrupts the thread at any instruction, so the compiler
+// must not move what is written before or after.
+PROTOZERO_ALWAYS_INLINE void SetCurrentContext(const SpanContext* context) {
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  current_context = context;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+}
 }  // namespace internal
 
 // Returns the context of the span that the calling thread works for; an invalid
@@ -169,11 +203,15 @@ class Scope {
   // Begins the scope.
   explicit Scope(const SpanContext& context)
       : context_(context), before_(internal::current_context) {
-    internal::current_context = &context_;
+    internal::SetCurrentContext(&context_);
   }
   Scope(const Scope&) = delete;
   Scope& operator=(const Scope&) = delete;
-  ~Scope() { internal::current_context = before_; }
+  ~Scope() {
+    // A task that is destroyed while it does not run changes no thread.
+    if (PROTOZERO_LIKELY(internal::current_context == &context_))
+      internal::SetCurrentContext(before_);
+  }
 
  private:
   const SpanContext context_;
@@ -201,7 +239,7 @@ class TaskContext {
  private:
   void Swap() {
     const SpanContext* const other = internal::current_context;
-    internal::current_context = current_;
+    internal::SetCurrentContext(current_);
     current_ = other;
   }
 
