@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "test/tracing/adapters/numbered_spans.h"
 #include "test/tracing/adapters/recorded_steps.h"
 
 #if defined(BOOST_ASIO_TEST)
@@ -50,6 +51,33 @@ struct Pair {
   Tcp::socket far;
   char bytes[2];
 };
+
+TEST(SUITE, TheCurrentSpanFollowsHandlers) {
+  using protozero::otlp::Scope;
+  using protozero::test::CurrentSpan;
+  using protozero::test::NumberedSpan;
+  protozero::FollowTasksWithSpans();
+  net::io_context io;
+  Pair pair(io);
+  std::vector<int> noted;
+  {
+    const Scope scope(NumberedSpan(10));
+    pair.near.async_read_some(net::buffer(pair.bytes), [&](Error, size_t) {
+      noted.push_back(CurrentSpan());
+      const Scope inner(NumberedSpan(11));
+      net::post(io, [&] { noted.push_back(CurrentSpan()); });
+    });
+  }
+  net::post(io, [&] {
+    noted.push_back(CurrentSpan());
+    pair.far.write_some(net::buffer("a", 1));
+  });
+  while (!io.stopped()) {
+    io.run_one();
+    EXPECT_EQ(CurrentSpan(), 0);
+  }
+  EXPECT_EQ(noted, (std::vector<int>{0, 10, 11}));
+}
 
 TEST(SUITE, APostedHandlerIsReadyAtOnce) {
   protozero::test::StepRecording recording;

@@ -27,6 +27,7 @@
 #include <boost/fiber/unbuffered_channel.hpp>
 
 #include "gtest/gtest.h"
+#include "test/tracing/adapters/numbered_spans.h"
 #include "test/tracing/adapters/recorded_steps.h"
 
 namespace {
@@ -55,6 +56,45 @@ Strings Record(Function function) {
 fibers::fiber Launch(fibers::launch policy, auto function) {
   FiberPlace place(PROTOZERO_TASK_SITE("child"));
   return fibers::fiber(policy, function);
+}
+
+__attribute__((noinline)) int SpanOfFiber() {
+  return protozero::test::CurrentSpan();
+}
+
+TEST(BoostFiberTest, TheCurrentSpanFollowsFibers) {
+  using protozero::otlp::Scope;
+  using protozero::test::NumberedSpan;
+  protozero::FollowTasksWithSpans();
+  std::map<int, Strings> noted;
+  const auto note = [&](int fiber) {
+    noted[fiber].push_back(std::to_string(SpanOfFiber()));
+  };
+  for (const auto policy : {fibers::launch::post, fibers::launch::dispatch}) {
+    noted.clear();
+    Record([&] {
+      const Scope creator(NumberedSpan(90));
+      const auto work = [&](int number) {
+        note(number);
+        const Scope scope(NumberedSpan(static_cast<uint8_t>(number)));
+        for (int i = 0; i < 2; ++i) {
+          boost::this_fiber::yield();
+          note(number);
+        }
+      };
+      fibers::fiber first = Launch(policy, [&] { work(10); });
+      fibers::fiber second = Launch(policy, [&] { work(20); });
+      note(0);
+      first.join();
+      note(0);
+      second.join();
+      note(0);
+    });
+    EXPECT_EQ(noted[0], (Strings{"90", "90", "90"}));
+    EXPECT_EQ(noted[10], (Strings{"90", "10", "10"}));
+    EXPECT_EQ(noted[20], (Strings{"90", "20", "20"}));
+  }
+  EXPECT_EQ(SpanOfFiber(), 0);
 }
 
 TEST(BoostFiberTest, APostedFiberRunsLater) {

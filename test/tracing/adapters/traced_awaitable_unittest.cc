@@ -12,10 +12,12 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "test/tracing/adapters/numbered_spans.h"
 #include "test/tracing/adapters/recorded_steps.h"
 
 #if defined(BOOST_ASIO_TEST)
@@ -60,6 +62,67 @@ Strings StepsOfCoroutines(protozero::test::StepRecording* recording) {
     }
   }
   return found;
+}
+
+// Waits in a span of its own.
+net::awaitable<void> PauseInSpan(uint8_t span, std::vector<int>* noted) {
+  noted->push_back(protozero::test::CurrentSpan());
+  const protozero::otlp::Scope scope(protozero::test::NumberedSpan(span));
+  net::steady_timer timer(co_await net::this_coro::executor,
+                          std::chrono::milliseconds(1));
+  co_await timer.async_wait(TracedAwaitable("pause"));
+  noted->push_back(protozero::test::CurrentSpan());
+}
+
+net::awaitable<void> ServeInSpan(uint8_t span, std::vector<int>* noted) {
+  const protozero::otlp::Scope scope(protozero::test::NumberedSpan(span));
+  co_await PauseInSpan(static_cast<uint8_t>(span + 1), noted);
+  noted->push_back(protozero::test::CurrentSpan());
+  net::steady_timer timer(co_await net::this_coro::executor,
+                          std::chrono::milliseconds(1));
+  co_await timer.async_wait(TracedAwaitable("pause"));
+  noted->push_back(protozero::test::CurrentSpan());
+}
+
+TEST(SUITE, TheCurrentSpanFollowsACoroutine) {
+  protozero::FollowTasksWithSpans();
+  net::io_context io;
+  std::vector<int> first, second, third;
+  {
+    const protozero::otlp::Scope creator(protozero::test::NumberedSpan(90));
+    net::co_spawn(io, TracedTask("first", ServeInSpan(10, &first)),
+                  net::detached);
+    net::co_spawn(io, TracedTask("third", PauseInSpan(30, &third)),
+                  net::detached);
+  }
+  const auto check = [] { EXPECT_EQ(protozero::test::CurrentSpan(), 0); };
+  net::co_spawn(io, TracedTask("second", ServeInSpan(20, &second)),
+                [&](std::exception_ptr) { check(); });
+  // Each handler on a thread of its own.
+  while (!io.stopped()) {
+    std::thread([&] {
+      io.run_one();
+      check();
+    }).join();
+  }
+  EXPECT_EQ(first, (std::vector<int>{10, 11, 10, 10}));
+  EXPECT_EQ(second, (std::vector<int>{20, 21, 20, 20}));
+  EXPECT_EQ(third, (std::vector<int>{90, 30}));
+}
+
+TEST(SUITE, ADestroyedCoroutineChangesNoSpan) {
+  protozero::FollowTasksWithSpans();
+  const protozero::otlp::Scope scope(protozero::test::NumberedSpan(80));
+  std::vector<int> noted;
+  {
+    net::io_context io;
+    net::co_spawn(io, TracedTask("waits", ServeInSpan(10, &noted)),
+                  net::detached);
+    io.poll();
+    net::co_spawn(io, TracedTask("new", ServeInSpan(20, &noted)),
+                  net::detached);
+  }
+  EXPECT_EQ(protozero::test::CurrentSpan(), 80);
 }
 
 net::awaitable<int> Pause(int result) {

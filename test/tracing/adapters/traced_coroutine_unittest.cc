@@ -294,9 +294,9 @@ TEST(TracedCoroutineTest, AFrameGrowsByTheTaskAndItsAwaiters) {
   }
   ASSERT_EQ(g_frames.size(), 2u);
 #if defined(__clang__) && defined(__OPTIMIZE__)
-  EXPECT_LE(g_frames[1], g_frames[0] + 8 + 16);
+  EXPECT_LE(g_frames[1], g_frames[0] + 16 + 16);
 #else
-  EXPECT_LE(g_frames[1], g_frames[0] + 8 + 8 + 2 * 16);
+  EXPECT_LE(g_frames[1], g_frames[0] + 16 + 8 + 2 * 16);
 #endif
 }
 

@@ -11,7 +11,9 @@
 #include <atomic>
 #include <new>
 #include <string_view>
+#include <utility>
 
+#include "protozero/tracing/internal/task_follower.h"
 #include "protozero/tracing/task.h"
 
 #include "protozero/internal/macros.h"
@@ -44,8 +46,8 @@
 //   ASIO_HANDLER_LOCATION((__FILE__, __LINE__, __func__));
 //   asio::async_read(socket, buffer, handler);
 //
-// A handler grows by 8 bytes. Nothing takes a lock. A site is allocated when it
-// is used first; a program has up to 1,024 of them.
+// A handler grows by 16 bytes. Nothing takes a lock. A site is allocated when
+// it is used first; a program has up to 1,024 of them.
 
 namespace protozero {
 PROTOZERO_ABI_BEGIN
@@ -166,6 +168,7 @@ class AsioHandler {
     task_ = std::string_view(operation).substr(0, 6) == "async_"
                 ? Task::SpawnWaiting(site)
                 : Task::Spawn(site);
+    follower_ = TaskFollower::Spawn();
   }
 
   // Says that a reactor has tried the operation.
@@ -176,6 +179,8 @@ class AsioHandler {
   }
 
   Task task() const { return task_; }
+  // Returns what follows the task, once.
+  TaskFollower TakeFollower() const { return std::move(follower_); }
 
  protected:
   AsioHandler() = default;
@@ -183,13 +188,14 @@ class AsioHandler {
 
  private:
   Task task_;
+  mutable TaskFollower follower_;
 };
 
 // The completion of an operation, which may call its handler.
 class AsioCompletion {
  public:
   explicit AsioCompletion(const AsioHandler& handler) noexcept
-      : task_(handler.task()) {}
+      : task_(handler.task()), follower_(handler.TakeFollower()) {}
   ~AsioCompletion() {
     // The handler has thrown, or is destroyed without a call.
     if (is_running_)
@@ -205,6 +211,7 @@ class AsioCompletion {
       return;
     before_ = Task::Running();
     SwitchTask(task_);
+    follower_.Resume();
     is_running_ = true;
   }
   template <typename ErrorCode, typename... Args>
@@ -216,6 +223,7 @@ class AsioCompletion {
   void End() noexcept {
     if (is_running_)
       SwitchTask(before_, result_);
+    follower_.End();
     is_running_ = false;
     task_ = Task();
   }
@@ -223,6 +231,7 @@ class AsioCompletion {
  private:
   Task task_;
   Task before_;
+  TaskFollower follower_;
   TaskResult result_ = TaskResult::kDone;
   bool is_running_ = false;
 };

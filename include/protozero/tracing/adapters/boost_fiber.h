@@ -9,6 +9,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "protozero/tracing/internal/task_follower.h"
 #include "protozero/tracing/task.h"
 
 #include "protozero/internal/macros.h"
@@ -49,6 +50,7 @@ namespace internal {
 // A fiber's task, and its innermost FiberPlace.
 struct TracedFiber {
   Task task;
+  TaskFollower follower;
   TaskSite* place = nullptr;
 };
 
@@ -191,6 +193,7 @@ class TracedAlgorithm final : public Algorithm::ptr_t::element_type {
     if (added == nullptr || !Keep(fiber, added.get()))
       return nullptr;
     added->task = Task::Spawn(PlaceOf(thread_.running));
+    added->follower = internal::TaskFollower::Spawn();
     return added.release();
   }
 
@@ -214,15 +217,19 @@ class TracedAlgorithm final : public Algorithm::ptr_t::element_type {
   void BeginLaunched(Context* fiber) noexcept {
     KeepTaskOfMain();
     running_ = fiber;
-    thread_.running = Spawn(fiber);
-    SwitchTask(thread_.running != nullptr ? thread_.running->task : Task());
+    internal::TracedFiber* const launched = Spawn(fiber);
+    Follow(launched);
+    thread_.running = launched;
+    SwitchTask(launched != nullptr ? launched->task : Task());
   }
 
   void SwitchTo(Context* next) noexcept {
     KeepTaskOfMain();
     const internal::TracedFiber* const before = thread_.running;
     running_ = next;
-    thread_.running = Find(next);
+    internal::TracedFiber* const found = Find(next);
+    Follow(found);
+    thread_.running = found;
     const Task task =
         thread_.running != nullptr ? thread_.running->task : Task();
     if (std::exchange(thread_.has_ended, false))
@@ -231,6 +238,14 @@ class TracedAlgorithm final : public Algorithm::ptr_t::element_type {
       SwitchTask(task, PlaceOf(before));
     else if (task)
       SwitchTask(task);
+  }
+
+  // Lets what follows tasks go on with |next|.
+  void Follow(const internal::TracedFiber* next) const noexcept {
+    if (thread_.running != nullptr)
+      thread_.running->follower.Suspend();
+    if (next != nullptr)
+      next->follower.Resume();
   }
 
   void KeepTaskOfMain() noexcept {

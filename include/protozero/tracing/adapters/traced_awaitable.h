@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "protozero/tracing/adapters/asio_handler_tracking.h"
+#include "protozero/tracing/internal/task_follower.h"
 #include "protozero/tracing/task.h"
 
 #include "protozero/internal/macros.h"
@@ -46,7 +47,7 @@
 // that co_spawn() starts without TracedTask() is no task. Its waits are the
 // same as with use_awaitable, if it does not start within a run of a task.
 //
-// A handler grows by 8 bytes, a coroutine by a frame. Sites are those of
+// A handler grows by 16 bytes, a coroutine by a frame. Sites are those of
 // asio_handler_tracking.h, which may trace handlers besides.
 
 namespace protozero {
@@ -63,12 +64,25 @@ struct AsioPlace {
   int line;
 };
 
+// A task, and what follows it, for the next run. Each wait has a value of its
+// own, for a task may wait for operations side by side.
+struct AsioNext {
+  static inline const char kNothing = 0;
+  Task task;
+  const void* followed = &kNothing;
+};
+
 // A run of a coroutine's task on this thread, within the handler that resumes
 // it.
 class AsioRun {
  public:
-  explicit AsioRun(Task task) noexcept : task_(task), outer_(current_) {
+  explicit AsioRun(const AsioNext& next) noexcept
+      : task_(next.task),
+        outer_(current_),
+        is_followed_(next.followed != &AsioNext::kNothing) {
     current_ = this;
+    if (PROTOZERO_UNLIKELY(is_followed_))
+      before_followed_ = TaskFollower::Exchange(next.followed);
     if (PROTOZERO_UNLIKELY(AreTasksTraced()) && task_) {
       before_ = Task::Running();
       SwitchTask(task_);
@@ -77,29 +91,35 @@ class AsioRun {
   ~AsioRun() {
     if (!is_left_ && PROTOZERO_UNLIKELY(AreTasksTraced()) && task_)
       SwitchTask(before_, unnamed_);
+    StopFollowing();
     current_ = outer_;
   }
   AsioRun(const AsioRun&) = delete;
   AsioRun& operator=(const AsioRun&) = delete;
 
   // Returns the task that waits now, which may be none.
-  static Task WaitAt(const AsioPlace& place) noexcept {
+  static AsioNext WaitAt(const AsioPlace& place) noexcept {
     AsioRun* const run = current_;
     if (run == nullptr)
-      return Task();
+      return AsioNext();
     // If operations are started side by side, it waits at the first one.
     if (run->task_ && !run->is_left_) {
       run->is_left_ = true;
       if (PROTOZERO_UNLIKELY(AreTasksTraced()))
         SwitchTask(run->before_, place.Find());
     }
-    return run->task_;
+    AsioNext next{run->task_};
+    if (PROTOZERO_UNLIKELY(run->is_followed_))
+      next.followed = TaskFollower::Current();
+    return next;
   }
 
   // Says that the task has ended, which this thread runs, or which is
   // destroyed while it waits.
   static void End(Task task, bool is_done) noexcept {
     AsioRun* const run = current_;
+    if (run != nullptr && run->task_ == task)
+      run->StopFollowing();
     if (run == nullptr || run->is_left_ || run->task_ != task) {
       task.End(is_done ? TaskResult::kDone : TaskResult::kDestroyed);
       return;
@@ -109,11 +129,19 @@ class AsioRun {
   }
 
  private:
+  void StopFollowing() noexcept {
+    if (PROTOZERO_UNLIKELY(is_followed_))
+      TaskFollower::Exchange(before_followed_);
+    is_followed_ = false;
+  }
+
   static inline thread_local AsioRun* current_ = nullptr;
   static inline TaskSite unnamed_{"unnamed wait", "", 0};
   const Task task_;
   Task before_;
   AsioRun* const outer_;
+  const void* before_followed_ = nullptr;
+  bool is_followed_;
   bool is_left_ = false;
 };
 
@@ -122,59 +150,69 @@ class AsioRun {
 template <typename Handler>
 class AsioTaskHandler : public Handler {
  public:
-  AsioTaskHandler(Handler&& handler, Task task)
-      : Handler(std::move(handler)), task_(task) {}
+  AsioTaskHandler(Handler&& handler, const AsioNext& next)
+      : Handler(std::move(handler)), next_(next) {}
 
   template <typename... Args>
   void operator()(Args&&... args) {
     // The handler may destroy the coroutine, and what it holds.
-    AsioRun run(task_);
+    AsioRun run(next_);
     Handler::operator()(std::forward<Args>(args)...);
   }
 
  private:
-  Task task_;
+  AsioNext next_;
 };
 
 // Starts an operation that a task waits for.
 template <typename Initiation>
 class AsioTaskInitiation {
  public:
-  AsioTaskInitiation(Initiation initiation, const AsioPlace& place, Task task)
-      : initiation_(std::move(initiation)), place_(place), task_(task) {}
+  AsioTaskInitiation(Initiation initiation,
+                     const AsioPlace& place,
+                     const AsioNext& next)
+      : initiation_(std::move(initiation)), place_(place), next_(next) {}
 
   template <typename Handler, typename... Args>
   void operator()(Handler&& handler, Args&&... args) && {
     // Once the operation has the handler, another thread may resume the
     // coroutine.
-    const Task task = task_ ? task_ : AsioRun::WaitAt(place_);
+    const AsioNext next = next_.task ? next_ : AsioRun::WaitAt(place_);
     std::move(initiation_)(
-        AsioTaskHandler<std::decay_t<Handler>>(std::move(handler), task),
+        AsioTaskHandler<std::decay_t<Handler>>(std::move(handler), next),
         std::forward<Args>(args)...);
   }
 
  private:
   Initiation initiation_;
   AsioPlace place_;
-  Task task_;
+  AsioNext next_;
 };
 
 // The task of a coroutine that ends with it.
 class AsioTaskEnd {
  public:
-  explicit AsioTaskEnd(Task task) noexcept : task_(task) {}
+  explicit AsioTaskEnd(Task task) noexcept
+      : task_(task), follower_(TaskFollower::Spawn()) {}
   AsioTaskEnd(AsioTaskEnd&& other) noexcept
-      : task_(std::exchange(other.task_, Task())) {}
+      : task_(std::exchange(other.task_, Task())),
+        follower_(std::move(other.follower_)) {}
   ~AsioTaskEnd() {
     if (task_)
       AsioRun::End(task_, is_done_);
   }
 
-  Task task() const { return task_; }
+  AsioNext First() const {
+    AsioNext first{task_};
+    if (follower_.get() != nullptr)
+      first.followed = follower_.get()->value;
+    return first;
+  }
   void HasReturned() { is_done_ = true; }
 
  private:
   Task task_;
+  TaskFollower follower_;
   bool is_done_ = false;
 };
 
@@ -190,18 +228,19 @@ class TracedAwaitable {
                            const char* file = __builtin_FILE(),
                            int line = __builtin_LINE()) noexcept
       : place_{name, file, line} {}
-  // Makes the token of the operation after which the task runs first.
-  explicit TracedAwaitable(Task task) noexcept
-      : place_{"", "", 0}, task_(task) {}
+  // Makes the token of the operation after which a task runs first, for this
+  // header.
+  explicit TracedAwaitable(const internal::AsioNext& next) noexcept
+      : place_{"", "", 0}, next_(next) {}
 
   // Return where the task waits, and the task that runs first after it, which
   // may be none. For Asio.
   const internal::AsioPlace& place() const { return place_; }
-  Task task() const { return task_; }
+  const internal::AsioNext& next() const { return next_; }
 
  private:
   internal::AsioPlace place_;
-  Task task_;
+  internal::AsioNext next_;
 };
 
 // Leave out the executor where it is Asio's default.
@@ -233,7 +272,7 @@ PROTOZERO_ABI_END
           ::protozero::internal::AsioTaskInitiation<std::decay_t<Initiation>>; \
       const ::protozero::internal::AsioPlace& place = token.place();           \
       return Result::initiate(                                                 \
-          Traced(std::forward<Initiation>(initiation), place, token.task()),   \
+          Traced(std::forward<Initiation>(initiation), place, token.next()),   \
           Token(place.file, place.line, place.name),                           \
           std::forward<InitArgs>(args)...);                                    \
     }                                                                          \
@@ -242,8 +281,8 @@ PROTOZERO_ABI_END
   PROTOZERO_ABI_BEGIN                                                          \
   namespace internal {                                                         \
   template <typename T, typename Executor>                                     \
-  auto BeginAsioTask(const asio::awaitable<T, Executor>*, Task task) {         \
-    return asio::post(TracedAwaitable<Executor>(task));                        \
+  auto BeginAsioTask(const asio::awaitable<T, Executor>*, AsioNext next) {     \
+    return asio::post(TracedAwaitable<Executor>(next));                        \
   }                                                                            \
   }                                                                            \
   PROTOZERO_ABI_END                                                            \
@@ -274,7 +313,7 @@ template <typename Awaitable, typename Coroutine>
 Awaitable RunAsTask(AsioTaskEnd task, Coroutine coroutine) {
   // Ends with the body. A frame that never runs has the parameter only.
   AsioTaskEnd end(std::move(task));
-  co_await BeginAsioTask(static_cast<const Awaitable*>(nullptr), end.task());
+  co_await BeginAsioTask(static_cast<const Awaitable*>(nullptr), end.First());
   if constexpr (std::is_void_v<typename Awaitable::value_type>) {
     co_await AwaitableOf(coroutine);
     end.HasReturned();

@@ -13,6 +13,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "protozero/tracing/internal/task_follower.h"
 #include "protozero/tracing/task.h"
 
 #include "protozero/internal/macros.h"
@@ -68,7 +69,7 @@
 // yield_value() returns `await_transform(std::suspend_always())`, and a task
 // whose exception leaves it runs until the thread's next step.
 //
-// A frame grows by 8 bytes for the task, and by two pointers for each awaiter:
+// A frame grows by 16 bytes for the task, and by two pointers for each awaiter:
 // to it and to the promise. Clang keeps one pair of them; gcc keeps all of
 // them. REQUIRES: C++20.
 
@@ -182,11 +183,13 @@ std::coroutine_handle<Promise> HandleOf(
 // Says that a task goes on after all, unless its coroutine has been left.
 class Suspension {
  public:
-  explicit Suspension(Task task) noexcept : task_(task) {}
+  Suspension(Task task, const TaskFollower& follower) noexcept
+      : task_(task), follower_(follower) {}
   ~Suspension() {
     if (!is_left_) {
       task_.Wake();
       ResumeTask(task_);
+      follower_.Resume();
     }
   }
   Suspension(const Suspension&) = delete;
@@ -196,6 +199,8 @@ class Suspension {
 
  private:
   const Task task_;
+  // Valid while the coroutine has not been left.
+  const TaskFollower& follower_;
   bool is_left_ = false;
 };
 
@@ -207,7 +212,8 @@ class TracedPromise {
  public:
   // Spawns the task. The task that the thread runs is its parent.
   explicit TracedPromise(TaskSite& site) noexcept
-      : number_(Task::Spawn(site).number()) {}
+      : number_(Task::Spawn(site).number()),
+        follower_(internal::TaskFollower::Spawn()) {}
   // Ends it, unless it has ended.
   ~TracedPromise() {
     // A coroutine that is not suspended at its end destroys itself.
@@ -254,6 +260,8 @@ class TracedPromise {
  private:
   template <typename Promise>
   friend class internal::SeeingPromise;
+  template <typename Site, typename Awaiter>
+  friend class internal::TracedAwaiter;
 
   template <typename Awaiter>
   struct Initial : Awaiter {
@@ -263,6 +271,7 @@ class TracedPromise {
     }
     void await_resume() {
       internal::ResumeTask(promise->task());
+      promise->follower_.Resume();
       Awaiter::await_resume();
     }
     const TracedPromise* promise;
@@ -301,9 +310,11 @@ class TracedPromise {
     SwitchTask(next, (number_ & kFailed) != 0 ? TaskResult::kFailed
                                               : TaskResult::kDone);
     number_ = 0;
+    follower_.End();
   }
 
   uint64_t number_;
+  internal::TaskFollower follower_;
 };
 
 namespace internal {
@@ -326,9 +337,10 @@ class TracedAwaiter {
     // Once the awaiter has the coroutine, another thread may resume it, which
     // destroys this object.
     SwitchTask(NextTaskOf(awaiter_), Site()());
+    promise_->follower_.Suspend();
     using Result = decltype(awaiter_.await_suspend(handle));
     // If the awaiter throws, the coroutine goes on without an await_resume().
-    Suspension suspension(task);
+    Suspension suspension(task, promise_->follower_);
     if constexpr (std::is_void_v<Result>) {
       awaiter_.await_suspend(handle);
       suspension.HasLeft();
@@ -343,6 +355,7 @@ class TracedAwaiter {
 
   decltype(auto) await_resume() {
     ResumeTask(promise_->task());
+    promise_->follower_.Resume();
     return awaiter_.await_resume();
   }
 

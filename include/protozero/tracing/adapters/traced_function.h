@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "protozero/tracing/internal/task_follower.h"
 #include "protozero/tracing/task.h"
 
 #include "protozero/internal/macros.h"
@@ -28,7 +29,9 @@ class TracedFunction {
  public:
   // Spawns the task.
   TracedFunction(TaskSite& site, Function function)
-      : function_(std::move(function)), task_(Task::Spawn(site)) {}
+      : function_(std::move(function)),
+        task_(Task::Spawn(site)),
+        follower_(internal::TaskFollower::Spawn()) {}
   ~TracedFunction() {
     if (task_)
       task_.End(TaskResult::kDestroyed);
@@ -36,13 +39,14 @@ class TracedFunction {
   TracedFunction(TracedFunction&& other) noexcept(
       std::is_nothrow_move_constructible<Function>::value)
       : function_(std::move(other.function_)),
-        task_(std::exchange(other.task_, Task())) {}
+        task_(std::exchange(other.task_, Task())),
+        follower_(std::move(other.follower_)) {}
   TracedFunction& operator=(TracedFunction&&) = delete;
 
   // Calls the function.
   template <typename... Args>
   decltype(auto) operator()(Args&&... args) {
-    Run run(std::exchange(task_, Task()));
+    Run run(std::exchange(task_, Task()), std::move(follower_));
     // The result is made before |run| ends.
     if constexpr (std::is_void<
                       std::invoke_result_t<Function&, Args&&...>>::value) {
@@ -60,12 +64,18 @@ class TracedFunction {
 
  private:
   struct Run {
-    explicit Run(Task task) : scope(task) { scope.Ends(TaskResult::kFailed); }
+    Run(Task task, internal::TaskFollower its_follower)
+        : scope(task), follower(std::move(its_follower)) {
+      scope.Ends(TaskResult::kFailed);
+      follower.Resume();
+    }
     TaskScope scope;
+    internal::TaskFollower follower;
   };
 
   Function function_;
   Task task_;
+  internal::TaskFollower follower_;
 };
 
 PROTOZERO_ABI_END
