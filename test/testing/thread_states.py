@@ -24,12 +24,12 @@ def tree(*threads, sequence=KERNEL):
       for pid, tid, text in threads)))
 
 
-def timed_slice(begin, end, text, *fields, inner=b'', sequence=1):
+def timed_slice(begin, end, text, *fields, inner=b'', sequence=1, uuid=THREAD):
   """A slice at times of the boot clock."""
   def at(time, content):
     return packet(sequence, integer(8, time), integer(58, 6), delimited(11, content))
-  return (at(begin, integer(9, BEGIN) + integer(11, THREAD) + name(text) + b''.join(fields)) +
-          inner + at(end, integer(9, END) + integer(11, THREAD)))
+  return (at(begin, integer(9, BEGIN) + integer(11, uuid) + name(text) + b''.join(fields)) +
+          inner + at(end, integer(9, END) + integer(11, uuid)))
 
 
 def interned_stacks(*stacks, mapping='/usr/lib/libc.so.6', sequence=KERNEL):
@@ -48,11 +48,13 @@ def interned_stacks(*stacks, mapping='/usr/lib/libc.so.6', sequence=KERNEL):
   return packet(sequence, integer(13, 1), delimited(12, data))
 
 
-def sample(time, stack, tid=TID, cpu=0, weight=1000000, sequence=KERNEL):
+def sample(time, stack, tid=TID, cpu=0, weight=1000000, mode=1, unit=None,
+           sequence=KERNEL):
   return packet(sequence, integer(8, time), integer(58, 6), integer(13, 2),
                 delimited(135, delimited(1, integer(2, 41) + integer(3, tid)) +
-                          delimited(3, integer(2, cpu) + integer(3, 1)) +
-                          integer(6, stack) + integer(11, weight)))
+                          delimited(3, integer(2, cpu) + integer(3, mode)) +
+                          integer(6, stack) + integer(11, weight) +
+                          (delimited(9, integer(3, unit)) if unit else b'')))
 
 
 def task_trace(runs, request=''):

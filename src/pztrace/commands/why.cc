@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include <algorithm>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,6 +19,7 @@
 #include "src/pztrace/program_name.h"
 #include "src/pztrace/tasks/task_timeline.h"
 #include "src/pztrace/trace_file/shown_name.h"
+#include "src/pztrace/why/other_threads.h"
 #include "src/pztrace/why/request_texts.h"
 #include "src/pztrace/why/slow_slices.h"
 #include "src/pztrace/why/thread_causes.h"
@@ -34,6 +36,10 @@ using SlowSlice = SlowSlices::SlowSlice;
 constexpr size_t kMaxArgBytes = 120;
 // The shares and threads of a line.
 constexpr size_t kMaxShown = 3;
+// The number of samples in the kernel from which on they are told.
+constexpr uint64_t kManySamples = 5;
+// Other threads are named for waits that take more than this part of a slice.
+constexpr uint64_t kShareOfLongWait = 10;
 
 // The command line.
 struct WhyArguments {
@@ -79,7 +85,8 @@ void PrintShare(const char* word,
          more.empty() ? "" : ("  " + more).c_str());
 }
 
-// Returns the functions of samples, the hottest first.
+// Returns the functions of samples, the hottest first, and how much of them is
+// the kernel's.
 std::string HotText(const ThreadCauses& causes) {
   std::string text;
   for (size_t i = 0; i < std::min(causes.functions.size(), kMaxShown); ++i) {
@@ -89,6 +96,16 @@ std::string HotText(const ThreadCauses& causes) {
   }
   if (!text.empty())
     text = "of " + CountOf(causes.num_samples, "sample") + ": " + text;
+  static constexpr char kInKernel[] =
+      "in the kernel, as for page faults and system calls";
+  if (causes.num_in_kernel >= kManySamples &&
+      4 * causes.num_in_kernel > causes.num_samples) {
+    text += "; " + PercentOf(causes.num_in_kernel, causes.num_samples) +
+            " of them " + kInKernel;
+  } else if (causes.unsampled_ns != 0) {
+    text += (text.empty() ? "" : "; ") + DurationText(causes.unsampled_ns) +
+            " without samples: " + kInKernel;
+  }
   return text;
 }
 
@@ -109,20 +126,50 @@ std::string NeighbourText(const ThreadCauses& causes) {
   return text;
 }
 
-void PrintWait(const SlowSlice& slow,
+// Returns " in NAME {ARGS}" for a slice.
+std::string PlaceText(const EventText& slice, const std::string& args) {
+  std::string text = " in " + ShownName(slice.name);
+  if (!args.empty())
+    text += " {" + program::Shown(Cut(args, kMaxArgBytes)) + "}";
+  return text;
+}
+
+// A slice that is explained: its causes, and the number of its first wait.
+struct ExplainedSlice {
+  const SlowSlice* slow;
+  ThreadCauses causes;
+  size_t first_wait;
+
+  std::string PlaceAt(uint64_t time_ns) const {
+    const SlowSlice::Inner* const inner = slow->InnermostAt(time_ns);
+    return inner == nullptr ? "" : PlaceText(*inner->text, inner->args);
+  }
+};
+
+// Returns where a slice waited, if not all waits are shown alone.
+std::string WaitsText(const ExplainedSlice& slice) {
+  const ThreadCauses& causes = slice.causes;
+  std::string text = CountOf(causes.num_waits, "time");
+  if (causes.num_waits <= causes.waits.size())
+    return text;
+  std::map<std::string, uint64_t> sums;
+  for (const auto& [begin_ns, end_ns] : causes.wait_times)
+    sums[slice.PlaceAt(begin_ns)] += end_ns - begin_ns;
+  const auto longest = std::max_element(
+      sums.begin(), sums.end(),
+      [](const auto& a, const auto& b) { return a.second < b.second; });
+  if (!longest->first.empty())
+    text += "; " + DurationText(longest->second) + longest->first;
+  return text;
+}
+
+void PrintWait(const ExplainedSlice& slice,
                const ThreadCauses::Wait& wait,
                uint64_t first_ns) {
-  std::string where;
-  const SlowSlice::Inner* const inner = slow.InnermostAt(wait.begin_ns);
-  if (inner != nullptr) {
-    where = " in " + ShownName(inner->text->name);
-    if (!inner->args.empty())
-      where += " {" + program::Shown(Cut(inner->args, kMaxArgBytes)) + "}";
-  }
   printf(
       "%32s from %s on%s", DurationText(wait.end_ns - wait.begin_ns).c_str(),
       DurationText(wait.begin_ns - std::min(wait.begin_ns, first_ns)).c_str(),
-      where.c_str());
+      slice.PlaceAt(wait.begin_ns).c_str());
   if (wait.is_blocked)
     printf(", not to be interrupted, as for a disk");
   for (size_t i = 0; i < wait.stack.size(); ++i)
@@ -130,10 +177,40 @@ void PrintWait(const SlowSlice& slow,
   printf("\n");
 }
 
-void PrintCauses(const SlowSlice& slow,
-                 const ThreadCauses& causes,
+// Prints what other threads of the program did in a wait.
+void PrintOthers(const ExplainedSlice& slice,
+                 const ThreadCauses::Wait& wait,
+                 size_t number,
+                 const OtherThreads& threads,
+                 const ThreadNames& names) {
+  if ((wait.end_ns - wait.begin_ns) * kShareOfLongWait < slice.slow->dur_ns())
+    return;
+  const SlowSlice::Inner* const inner = slice.slow->InnermostAt(wait.begin_ns);
+  const auto others =
+      threads.During(number, inner == nullptr ? "" : inner->text->name);
+  for (size_t i = 0; i < std::min(others.size(), kMaxShown); ++i) {
+    const OtherThreads::Other& other = others[i];
+    printf("%s%s",
+           i == 0 ? std::string(33, ' ').append("meanwhile ").c_str() : ", ",
+           ShownName(names.Get(other.thread)).c_str());
+    if (other.waits_there_too)
+      printf(" waited, too,");
+    else if (other.times)
+      printf(" ran for %s", DurationText(other.times->ran_ns).c_str());
+    else
+      printf(" was");
+    printf("%s", PlaceText(*other.text, other.args).c_str());
+  }
+  if (!others.empty())
+    printf("\n");
+}
+
+void PrintCauses(const ExplainedSlice& slice,
+                 const OtherThreads& others,
+                 const ThreadNames& names,
                  uint64_t first_ns) {
-  const uint64_t dur_ns = slow.dur_ns();
+  const ThreadCauses& causes = slice.causes;
+  const uint64_t dur_ns = slice.slow->dur_ns();
   PrintShare("ran", causes.times.ran_ns, dur_ns, HotText(causes));
   // A thread that is never there shows no more by its stacks.
   if (2 * causes.times.ran_ns >= dur_ns) {
@@ -146,9 +223,11 @@ void PrintCauses(const SlowSlice& slow,
   PrintShare("ready", causes.times.ready_ns, dur_ns,
              causes.num_ready == 0 ? "" : NeighbourText(causes));
   PrintShare("waited", causes.times.waited_ns, dur_ns,
-             causes.num_waits == 0 ? "" : CountOf(causes.num_waits, "time"));
-  for (const ThreadCauses::Wait& wait : causes.waits)
-    PrintWait(slow, wait, first_ns);
+             causes.num_waits == 0 ? "" : WaitsText(slice));
+  for (size_t i = 0; i < causes.waits.size(); ++i) {
+    PrintWait(slice, causes.waits[i], first_ns);
+    PrintOthers(slice, causes.waits[i], slice.first_wait + i, others, names);
+  }
   if (causes.unknown_ns != 0) {
     PrintShare("unknown", causes.unknown_ns, dur_ns,
                "states are lost, or were not recorded");
@@ -161,22 +240,21 @@ const char* MostlyText(const TimeDivision& times) {
   return times.ready_ns > times.ran_ns ? "had no processor" : "ran";
 }
 
-void PrintSlice(const SlowSlice& slow,
+void PrintSlice(const ExplainedSlice& slice,
                 const Tracks& tracks,
+                const OtherThreads& others,
                 const ThreadNames& names,
-                uint64_t first_ns,
-                ThreadTimes* times) {
-  const ThreadCauses causes =
-      CausesOf(*times, names, times->ThreadOf(slow.track, tracks),
-               slow.begin_ns, slow.end_ns);
+                uint64_t first_ns) {
+  const SlowSlice& slow = *slice.slow;
   const std::string name = ShownName(slow.text->name);
   printf("%s: %s on %s from %s on%s; it mostly %s\n",
          name.empty() ? "(no name)" : name.c_str(),
          DurationText(slow.dur_ns()).c_str(),
          Escaped(FullLabelOf(slow.track, tracks)).c_str(),
          DurationText(slow.begin_ns - first_ns).c_str(),
-         slow.is_open ? ", and had not ended" : "", MostlyText(causes.times));
-  PrintCauses(slow, causes, first_ns);
+         slow.is_open ? ", and had not ended" : "",
+         MostlyText(slice.causes.times));
+  PrintCauses(slice, others, names, first_ns);
 }
 
 // Prints a request. Returns false, and has printed why, if there is none.
@@ -202,25 +280,34 @@ bool PrintSlices(SlowSlices* slow,
                  TraceInput* input,
                  ThreadTimes* times) {
   slow->Finish();
+  const ThreadNames names(*times, reader.tracks());
+  OtherThreads others(times, reader.tracks());
+  std::vector<ExplainedSlice> slices;
+  for (const SlowSlice& slice : slow->slices()) {
+    const uint32_t thread = times->ThreadOf(slice.track, reader.tracks());
+    slices.push_back(
+        {&slice, CausesOf(*times, names, thread, slice.begin_ns, slice.end_ns),
+         others.num_waits()});
+    for (const ThreadCauses::Wait& wait : slices.back().causes.waits)
+      others.AddWait(thread, wait.begin_ns, wait.end_ns);
+  }
   TimelineReader* again = nullptr;
+  const auto add = [&](const Slice& slice, bool is_open) {
+    slow->AddInner(slice, is_open, *again);
+    others.AddSlice(slice, *again);
+  };
   TimelineReader::Callbacks callbacks;
   callbacks.reads_details = true;
-  callbacks.on_slice = [&](const Slice& slice) {
-    slow->AddInner(slice, /*is_open=*/false, *again);
-  };
-  callbacks.on_unfinished = [&](const Slice& slice) {
-    slow->AddInner(slice, /*is_open=*/true, *again);
-  };
+  callbacks.on_slice = [&](const Slice& slice) { add(slice, false); };
+  callbacks.on_unfinished = [&](const Slice& slice) { add(slice, true); };
   TimelineReader inner_reader(std::move(callbacks));
   again = &inner_reader;
-  if (!slow->slices().empty())
+  if (!slices.empty())
     ReadAgain(input, &inner_reader);
-  const ThreadNames names(*times, reader.tracks());
-  for (size_t i = 0; i < slow->slices().size(); ++i) {
+  for (size_t i = 0; i < slices.size(); ++i) {
     if (i != 0)
       putchar('\n');
-    PrintSlice(slow->slices()[i], reader.tracks(), names, reader.first_ns(),
-               times);
+    PrintSlice(slices[i], reader.tracks(), others, names, reader.first_ns());
   }
   const std::string left_out =
       CountOf(slow->num_without_thread(), "slice") +

@@ -60,6 +60,10 @@ void StackSamples::Add(const KernelPacket& packet) {
       MessageOf(sample.execution_context(), packet,
                 InternedData::kStackSampleExecutionContextsFieldNumber,
                 sample.execution_context_iid()));
+  const StackPacket::CounterDescriptor::Decoder counter(
+      MessageOf(sample.primary_descriptor(), packet,
+                InternedData::kStackSampleCounterDescriptorsFieldNumber,
+                sample.primary_descriptor_iid()));
   uint32_t callsite = kNone;
   if (sample.has_callstack())
     callsite = InlineCallsiteOf(sample.callstack());
@@ -69,7 +73,8 @@ void StackSamples::Add(const KernelPacket& packet) {
       {*packet.time_ns(), sample.primary_weight(), task.tid(), task.pid(),
        callsite, execution.has_cpu() ? execution.cpu() : kNone,
        static_cast<uint8_t>(execution.mode()),
-       sample.has_unwind_error() || sample.has_unwind_error_iid()});
+       sample.has_unwind_error() || sample.has_unwind_error_iid(),
+       counter.unit() == StackPacket::UNIT_NANOSECONDS});
 }
 
 uint32_t StackSamples::CallsiteOf(const KernelPacket& packet, uint64_t iid) {

@@ -53,6 +53,7 @@ class StackSamples {
     uint32_t cpu;       // kNone if it is not known.
     uint8_t mode;       // A StackSample.Mode.
     bool has_error;     // True if the stack is not whole.
+    bool is_time;       // True if the weight is known to be nanoseconds.
   };
   static_assert(sizeof(Sample) == 40, "many are kept");
 

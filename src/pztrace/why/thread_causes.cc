@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "protozero/tracing/trace.h"
 #include "src/pztrace/events/timeline_file.h"
 #include "src/pztrace/trace_file/shown_name.h"
 
@@ -20,8 +21,11 @@ using ThreadState = ThreadStateTable::State;
 // A stack that is sampled as a thread leaves its processor may have a time just
 // before that.
 constexpr uint64_t kStackLeadNs = 100000;
-// The most times without a processor whose neighbours are searched.
+// The most times without a processor whose neighbours are searched, and the
+// most waits whose slices are.
 constexpr size_t kMaxSearched = 1000;
+// Less running time without samples says nothing: a sample may be late.
+constexpr uint64_t kMinUnsampled = 5;
 
 std::vector<std::string> StackOfWait(const StackSamples& samples,
                                      int64_t tid,
@@ -90,6 +94,7 @@ void AddSamples(const ThreadTimes& times,
   const ThreadStateTable& states = times.states();
   const StackSamples& samples = times.samples();
   std::map<uint32_t, uint64_t> callsites;
+  uint64_t sampled_ns = 0;
   const auto [first, end] = samples.Find(states.tid(thread), begin_ns, end_ns);
   for (size_t i = first; i < end; ++i) {
     const StackSamples::Sample& sample = samples.samples()[i];
@@ -97,8 +102,20 @@ void AddSamples(const ThreadTimes& times,
     const bool is_running =
         part < states.num_parts(thread) &&
         states.PartOf(thread, part).state == ThreadState::kRunning;
-    if (is_running && sample.callsite != StackSamples::kNone)
-      ++callsites[sample.callsite];
+    if (!is_running || sample.callsite == StackSamples::kNone)
+      continue;
+    ++callsites[sample.callsite];
+    causes->num_in_kernel +=
+        sample.mode == protozero::trace::StackSample::MODE_KERNEL;
+    sampled_ns += sample.weight;
+  }
+  if (!samples.is_empty() && samples.samples().front().is_time) {
+    const uint64_t ran_ns = causes->times.ran_ns;
+    const uint64_t unsampled_ns = ran_ns - std::min(ran_ns, sampled_ns);
+    if (unsampled_ns / kMinUnsampled > samples.samples().front().weight &&
+        unsampled_ns > ran_ns / 4) {
+      causes->unsampled_ns = unsampled_ns;
+    }
   }
   std::map<std::string, uint64_t> functions;
   std::map<std::string, uint64_t> stacks;
@@ -174,6 +191,9 @@ ThreadCauses CausesOf(const ThreadTimes& times,
                    [](const ThreadPart& a, const ThreadPart& b) {
                      return a.dur_ns() > b.dur_ns();
                    });
+  waits.resize(std::min(waits.size(), kMaxSearched));
+  for (const ThreadPart& part : waits)
+    causes.wait_times.emplace_back(part.begin_ns, part.end_ns);
   waits.resize(std::min(waits.size(), ThreadCauses::kMaxWaits));
   for (const ThreadPart& part : waits) {
     causes.waits.push_back(

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "src/pztrace/events/thread_times.h"
@@ -38,12 +39,18 @@ struct ThreadCauses {
   uint64_t unknown_ns = 0;
   uint64_t num_ready = 0;  // The times without a processor.
   uint64_t num_waits = 0;
-  std::vector<Wait> waits;            // The longest first, kMaxWaits at most.
+  std::vector<Wait> waits;  // The longest first, kMaxWaits at most.
+  // The same with more of them, without stacks.
+  std::vector<std::pair<uint64_t, uint64_t>> wait_times;
   std::vector<Neighbour> neighbours;  // The longest first.
   uint64_t not_recorded_ns = 0;       // The rest of the time that it was ready.
   uint64_t num_samples = 0;           // Samples of its running time.
-  std::vector<Place> functions;       // The hottest first.
-  std::vector<Place> stacks;          // The same; the outermost function first.
+  uint64_t num_in_kernel = 0;         // The ones taken in the kernel.
+  // The running time without samples, if that is much: without privileges, the
+  // kernel takes none in itself.
+  uint64_t unsampled_ns = 0;
+  std::vector<Place> functions;  // The hottest first.
+  std::vector<Place> stacks;     // The same; the outermost function first.
 
   static constexpr size_t kMaxWaits = 3;
   static constexpr size_t kMaxPlaces = 5;

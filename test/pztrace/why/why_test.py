@@ -11,8 +11,8 @@ from thread_states import (
     BLOCKED, READY, RUNNING, SLEEPING, TID, divided_trace, interned_stacks, sample, state,
     task_trace, timed_slice, tree)
 from timeline_command import PZTRACE, TimelineCommandTest
-from track_events import MS, arg, described
-from wire import delimited
+from track_events import MS, arg, described, track
+from wire import delimited, integer
 
 
 def slow_trace():
@@ -85,6 +85,67 @@ interrupted, as for a disk: read < query < serve < main
     self.assertIn('of 8 samples: 100 % sort\n'
                   '                            75 % main > draw > sort\n'
                   '                            25 % main > load > sort\n', output)
+
+  def running_trace(self, stack, **options):
+    """A slice of 40 ms that runs, with a sample each 4 ms."""
+    trace = (described() + tree((41, TID, 'main')) + timed_slice(10 * MS, 50 * MS, 'frame') +
+             state(5 * MS, RUNNING) + state(95 * MS, SLEEPING) + interned_stacks(stack))
+    return trace + b''.join(sample(ms * MS + 5, 1, **options) for ms in range(10, 50, 4))
+
+  def test_time_in_the_kernel(self):
+    hot = 'of 10 samples: 100 % fill'
+    kernel = 'in the kernel, as for page faults and system calls'
+    for options, text in (
+        # Only samples of times say how much of the time has none.
+        ({'unit': 1}, '; 30.00 ms without samples: ' + kernel),
+        ({'unit': 1, 'weight': 4000000}, ''), ({'unit': 2}, ''), ({}, ''),
+        ({'mode': 2}, '; 100 % of them ' + kernel)):
+      output, _ = self.run_command(self.running_trace(['main', 'fill'], **options))
+      self.assertIn('100 %%  %s%s\n' % (hot, text), output)
+
+  def lock_trace(self):
+    """The main thread waits for a lock that 43 has, as 44 does. 45 is another program."""
+    trace = described() + tree((41, TID, 'main'), (41, 43, 'timer'), (41, 44, 'pool'),
+                               (50, 51, 'other'))
+    for uuid, tid, pid in (20, 43, 41), (21, 44, 41), (22, 51, 50):
+      trace += track(uuid, delimited(4, integer(1, pid) + integer(2, tid)))
+    for tid, cpu in (TID, 0), (43, 1), (44, 2), (51, 3):
+      trace += state(5 * MS, RUNNING, tid=tid, cpu=cpu)
+    trace += timed_slice(
+        10 * MS, 60 * MS, 'timer', uuid=20, sequence=2,
+        inner=(timed_slice(11 * MS, 58 * MS, 'empty', arg('pages', integer(3, 16)),
+                           uuid=20, sequence=2,
+                           inner=timed_slice(30 * MS, 31 * MS, 'short', uuid=20, sequence=2))))
+    trace += timed_slice(12 * MS, 59 * MS, 'lock', uuid=21, sequence=3)
+    trace += timed_slice(10 * MS, 70 * MS, 'elsewhere', uuid=22, sequence=4)
+    trace += timed_slice(15 * MS, 65 * MS, 'answer',
+                         inner=timed_slice(19 * MS, 61 * MS, 'lock'))
+    for ms, kind, tid in ((13, SLEEPING, 44), (20, SLEEPING, TID), (40, SLEEPING, 43),
+                          (45, RUNNING, 43), (60, RUNNING, TID), (63, RUNNING, 44),
+                          (90, SLEEPING, TID), (90, SLEEPING, 43), (90, SLEEPING, 44),
+                          (90, SLEEPING, 51)):
+      trace += state(ms * MS, kind, tid=tid, cpu={TID: 0, 43: 1, 44: 2, 51: 3}[tid])
+    return trace
+
+  def test_other_threads_while_one_waited(self):
+    output = self.explain(self.lock_trace(), 'answer')
+    self.assertIn(
+        '40.00 ms from 10.00 ms on in lock\n' + ' ' * 33 +
+        'meanwhile timer 43 ran for 33.00 ms in empty {"pages":16}, '
+        'pool 44 waited, too, in lock\n', output)
+    # Unknown is not zero.
+    output = self.explain(self.lock_trace() + state(30 * MS, RUNNING, tid=44, cpu=2) +
+                          state(31 * MS, SLEEPING, tid=44, cpu=2, dropped=1), 'answer')
+    self.assertIn('pool 44 was in lock', output)
+
+  def test_many_waits_are_summed_up(self):
+    trace = (described() + tree((41, TID, 'main')) + state(5 * MS, RUNNING) +
+             timed_slice(10 * MS, 60 * MS, 'answer',
+                         inner=timed_slice(18 * MS, 55 * MS, 'write')))
+    for ms in range(11, 60, 6):
+      trace += state(ms * MS, SLEEPING) + state((ms + 4) * MS, RUNNING)
+    output = self.explain(trace + state(70 * MS, SLEEPING), 'answer')
+    self.assertIn(' 9 times; 24.00 ms in write\n', output)
 
   def test_unknown(self):
     trace = (described() + tree((41, TID, 'main')) + timed_slice(10 * MS, 20 * MS, 'a') +
