@@ -2,12 +2,15 @@
 
 // A server that traces: the main thread accepts requests, a pool of threads
 // answers them, and a timer empties the cache. server.pftrace shows where the
-// time of each request went.
+// time of each request went; if a recorder has started the server, it has the
+// trace. With --fault, something makes requests slow: faults.h says what.
 
+#include <getopt.h>
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include <atomic>
 #include <chrono>
@@ -21,21 +24,26 @@
 #include <utility>
 #include <vector>
 
+#include "faults.h"
 #include "protozero/tracing/local_trace.h"
+#include "protozero/tracing/producer.h"
 #include "protozero/tracing/track_event.h"
 
 namespace {
 
+using faults::Fault;
 using protozero::CounterTrack;
 using protozero::Flow;
 using protozero::TerminatingFlow;
 using protozero::Track;
 
-constexpr uint64_t kRequests = 300;
 constexpr uint64_t kPages = 16;
 constexpr size_t kThreads = 3;
 constexpr std::chrono::microseconds kTimeBetweenRequests(100);
 constexpr std::chrono::milliseconds kCacheLifetime(10);
+constexpr uint32_t kConnectTimeoutMs = 5000;
+// The page that a fault makes slow.
+constexpr uint64_t kFaultyPage = 7;
 
 constexpr auto kQueued =
     CounterTrack("queued").set_unit(CounterTrack::Unit::kCount);
@@ -45,9 +53,14 @@ constexpr auto kSent =
 // Runs jobs in their order, each on the next idle thread.
 class ThreadPool {
  public:
-  explicit ThreadPool(size_t size) {
-    for (size_t i = 0; i < size; ++i)
-      threads_.emplace_back([this, i] { Run("pool " + std::to_string(i)); });
+  // Each thread calls |begin| first.
+  ThreadPool(size_t size, const std::function<void()>& begin) {
+    for (size_t i = 0; i < size; ++i) {
+      threads_.emplace_back([this, i, begin] {
+        begin();
+        Run("pool " + std::to_string(i));
+      });
+    }
   }
 
   // Returns when all jobs are done.
@@ -123,6 +136,8 @@ class Timer {
 
 class Server {
  public:
+  explicit Server(Fault fault) : fault_(fault) {}
+
   // The slice of a request has a track of its own, since it begins and ends on
   // different threads. The flow joins the slices of these threads by arrows.
   void Accept(uint64_t request) {
@@ -141,9 +156,15 @@ class Server {
     PROTOZERO_TRACE_EVENT_END("server", Track(request));
   }
 
+  // A slice says how long a thread waits for the cache.
+  std::unique_lock<std::mutex> LockCache() {
+    PROTOZERO_TRACE_EVENT("server", "lock cache");
+    return std::unique_lock<std::mutex>(cache_mutex_);
+  }
+
   std::string FindPage(uint64_t number) {
     {
-      const std::lock_guard<std::mutex> lock(cache_mutex_);
+      const auto lock = LockCache();
       const auto found = cache_.find(number);
       if (found != cache_.end())
         return found->second;
@@ -152,35 +173,53 @@ class Server {
     std::string page = "<title>Page " + std::to_string(number) + "</title>\n";
     for (uint64_t i = 1; i < 5000; ++i)
       page += std::to_string(i * number % 7919) + (i % 10 == 0 ? '\n' : ' ');
-    const std::lock_guard<std::mutex> lock(cache_mutex_);
+    if (number == kFaultyPage)
+      faults::MakePageSlow(fault_);
+    const auto lock = LockCache();
     return cache_[number] = page;
   }
 
   void EmptyCache() {
-    PROTOZERO_TRACE_EVENT("server", "empty cache");
-    const std::lock_guard<std::mutex> lock(cache_mutex_);
+    const auto lock = LockCache();
+    PROTOZERO_TRACE_EVENT("server", "empty cache", "pages", cache_.size());
     cache_.clear();
+    faults::HoldLock(fault_);
   }
 
+  const Fault fault_;
   std::mutex cache_mutex_;
   std::map<uint64_t, std::string> cache_;
   std::atomic<uint64_t> sent_{0};
   Timer timer_{kCacheLifetime, [this] { EmptyCache(); }};
-  ThreadPool pool_{kThreads};  // The last member: its jobs use the others.
+  // The last member: its jobs use the others.
+  ThreadPool pool_{kThreads, [this] { faults::ShareProcessor(fault_); }};
 };
 
-}  // namespace
-
-int main() {
-  protozero::LocalTrace trace("server.pftrace");
+// Answers that many requests.
+void Serve(uint64_t requests, Fault fault) {
   protozero::SetTraceThreadName("main");
-  {
-    Server server;
-    for (uint64_t request = 0; request < kRequests; ++request) {
-      server.Accept(request);
-      std::this_thread::sleep_for(kTimeBetweenRequests);
-    }
+  Server server(fault);
+  for (uint64_t request = 0; request < requests; ++request) {
+    server.Accept(request);
+    std::this_thread::sleep_for(kTimeBetweenRequests);
   }
+}
+
+// Serves, and the recorder that has started the program has the trace.
+int ServeRecorded(uint64_t requests, Fault fault) {
+  protozero::Producer producer({});
+  producer.RegisterDataSource(protozero::TrackEventDataSource());
+  if (!producer.Sync(kConnectTimeoutMs))
+    fprintf(stderr, "server: not traced: %s\n", producer.why_off().c_str());
+  Serve(requests, fault);
+  printf("%" PRIu64 " requests\n", requests);
+  return 0;
+}
+
+// Serves, and writes server.pftrace.
+int ServeAlone(uint64_t requests, Fault fault) {
+  protozero::LocalTrace trace("server.pftrace");
+  Serve(requests, fault);
   trace.Stop();
   const uint64_t lost = trace.stats().lost().total();
   if (!trace.error().empty() || lost != 0) {
@@ -188,5 +227,34 @@ int main() {
             trace.error().c_str());
     return 1;
   }
-  printf("server.pftrace: %" PRIu64 " requests\n", kRequests);
+  printf("server.pftrace: %" PRIu64 " requests\n", requests);
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  static const option kOptions[] = {
+      {"fault", required_argument, nullptr, 'f'},
+      {"requests", required_argument, nullptr, 'r'},
+      {nullptr, 0, nullptr, 0}};
+  uint64_t requests = 300;
+  Fault fault = Fault::kNone;
+  bool is_right = true;
+  int found;
+  while ((found = getopt_long(argc, argv, "", kOptions, nullptr)) != -1) {
+    if (found == 'r')
+      requests = strtoull(optarg, nullptr, 10);
+    else
+      is_right = is_right && found == 'f' && faults::FindFault(optarg, &fault);
+  }
+  if (!is_right || optind != argc) {
+    fprintf(stderr, "Usage: server [--requests N] [--fault %s]\n",
+            faults::kFaultNames);
+    return 2;
+  }
+  const faults::Neighbour neighbour(fault);
+  return getenv("PERFETTO_PRODUCER_SOCK_NAME") != nullptr
+             ? ServeRecorded(requests, fault)
+             : ServeAlone(requests, fault);
 }
