@@ -9,7 +9,6 @@
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -19,34 +18,28 @@
 #include "protozero/tracing/producer.h"
 #include "src/tracing/ipc/scoped_fd.h"
 #include "src/tracing/scheduling/kernel_events.h"
-#include "src/tracing/scheduling/thread_packets.h"
-#include "src/tracing/scheduling/thread_states.h"
+#include "src/tracing/scheduling/thread_recording.h"
 #include "src/tracing/scheduling/thread_sums.h"
 
 namespace pztrace {
 
-using protozero::internal::CodeMaps;
 using protozero::internal::KernelEvents;
-using protozero::internal::KernelRecord;
 using protozero::internal::StackTable;
-using protozero::internal::ThreadPackets;
-using protozero::internal::ThreadStates;
+using protozero::internal::ThreadRecording;
 using protozero::internal::ThreadSumsWriter;
 
 // The data source of the recorder itself: the states and stacks of threads of
 // the programs that it records. It is a producer like any other, so buffers,
 // rings, files and the ledger have its packets as they have all others.
 //
-// A thread of its own reads the kernel's rings. Records of different processors
-// are put in order: what has been read is written after the next look, when no
-// earlier record can come any more.
-class SchedulingRecorder : private ThreadStates::Observer {
+// A thread of its own reads the kernel's rings.
+class SchedulingRecorder {
  public:
   // The name of the data source.
   static constexpr char kDataSource[] = "pztrace.scheduling";
 
   explicit SchedulingRecorder(KernelEvents::Options options);
-  ~SchedulingRecorder() override;
+  ~SchedulingRecorder();
 
   // Opens the kernel's rings, before the command starts. If the kernel forbids
   // it, prints why; then threads have sums only, see ThreadSumsWriter. Returns
@@ -77,40 +70,12 @@ class SchedulingRecorder : private ThreadStates::Observer {
   void Run();
   void RunWithEvents(protozero::TraceContext* context);
   void RunWithSums(protozero::TraceContext* context);
-  // Attaches to new processes, and writes the records up to the time |until|.
-  void Look(uint64_t until);
+  // Attaches to new processes.
   void AttachNew();
   std::vector<int32_t> TakeNewProcesses();
-  void Attach(int32_t pid);
-  // Finds the state of a thread that runs already.
-  void AddFound(int32_t pid, int32_t tid);
-  void ReadRings(bool is_last);
-  void WriteRecords(uint64_t until);
-  void Write(const KernelRecord& record);
-  // Removes threads that have ended while records were lost.
-  void RemoveEnded();
-
-  // ThreadStates::Observer:
-  void OnState(uint64_t time,
-               int32_t tid,
-               const ThreadStates::Thread& thread) override;
-  void OnThread(int32_t tid, const ThreadStates::Thread& thread) override;
-  void OnProcess(int32_t pid, const ThreadStates::Process& process) override;
-  void OnRename(uint64_t time, int32_t tid, const std::string& name) override;
-  void OnRootGone(int32_t root) override;
 
   const KernelEvents::Options options_;
-  KernelEvents events_;
-  ThreadStates states_;
-  CodeMaps maps_;
-  ThreadPackets packets_;
-  // The records that wait for earlier ones.
-  std::vector<KernelRecord> records_;
-  // The time of the last record that was written.
-  uint64_t time_ = 0;
-  // The processes whose threads have all ended.
-  std::vector<int32_t> gone_;
-  bool has_lost_ = false;
+  ThreadRecording recording_;
   // True if the kernel's events are allowed.
   bool has_events_ = false;
   ThreadSumsWriter sums_;

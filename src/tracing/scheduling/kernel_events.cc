@@ -75,8 +75,7 @@ int KernelEvents::OpenEvent(int32_t tid, uint32_t cpu) {
   attr.size = sizeof(attr);
   attr.type = PERF_TYPE_SOFTWARE;
   attr.config = has_samples ? PERF_COUNT_SW_CPU_CLOCK : PERF_COUNT_SW_DUMMY;
-  attr.sample_period =
-      has_samples ? uint64_t{1000000000} / options_.samples_hz : 0;
+  attr.sample_period = options_.sample_period();
   attr.sample_type = KernelSampleType(has_samples);
   attr.read_format = PERF_FORMAT_TOTAL_TIME_RUNNING | PERF_FORMAT_ID |
                      (counts_losses_ ? kReadsLosses : 0);

@@ -37,6 +37,10 @@ class KernelEvents {
     // The samples in a second of processor time; 0 for none.
     uint32_t samples_hz = 0;
 
+    // Returns the nanoseconds that a sample stands for.
+    uint64_t sample_period() const {
+      return samples_hz == 0 ? 0 : uint64_t{1000000000} / samples_hz;
+    }
     bool are_wanted() const { return has_switches || samples_hz != 0; }
   };
 

@@ -1,0 +1,190 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include "src/tracing/scheduling/thread_recording.h"
+
+#include <time.h>
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "src/tracing/scheduling/process_files.h"
+
+#include "protozero/internal/macros.h"
+
+namespace protozero {
+PROTOZERO_ABI_BEGIN
+namespace internal {
+
+uint64_t ThreadTimeNs() {
+  timespec now = {};
+  clock_gettime(CLOCK_BOOTTIME, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1000000000 +
+         static_cast<uint64_t>(now.tv_nsec);
+}
+
+ThreadRecording::ThreadRecording(KernelEvents::Options options)
+    : options_(options),
+      events_(options),
+      states_(this),
+      packets_(options.sample_period()) {}
+
+bool ThreadRecording::IsRecorded(int32_t pid) const {
+  return states_.Contains(pid) ||
+         std::any_of(records_.begin(), records_.end(),
+                     [pid](const KernelRecord& record) {
+                       return record.subject_pid == pid || record.pid == pid;
+                     });
+}
+
+bool ThreadRecording::Attach(int32_t pid, std::string* error) {
+  std::vector<int32_t> tids;
+  if (!events_.Attach(pid, &tids, error))
+    return false;
+  if (options_.samples_hz != 0)
+    maps_.AddProcess(pid);
+  for (const int32_t tid : tids) {
+    ThreadStates::Thread thread;
+    thread.pid = pid;
+    thread.name = ThreadName(pid, tid);
+    thread.has_own_events = true;
+    states_.AddThread(tid, thread, ParentOf(pid));
+    AddFound(pid, tid);
+  }
+  if (tids.empty())
+    events_.Detach(pid);
+  return true;
+}
+
+void ThreadRecording::Look() {
+  const uint64_t now = ThreadTimeNs();
+  LookUntil(std::exchange(looked_at_, now));
+}
+
+void ThreadRecording::LookForTheLastTime() {
+  LookUntil(UINT64_MAX);
+}
+
+void ThreadRecording::LookUntil(uint64_t until) {
+  ReadRings(/*is_last=*/until == UINT64_MAX);
+  WriteRecords(until);
+  if (std::exchange(has_lost_, false))
+    RemoveEnded();
+  for (const int32_t pid : std::exchange(gone_, {}))
+    events_.Detach(pid);
+}
+
+void ThreadRecording::ReadRings(bool is_last) {
+  for (size_t ring = 0; ring < events_.num_rings(); ++ring) {
+    std::vector<KernelRecord> records;
+    if (is_last)
+      events_.ReadLast(ring, ThreadTimeNs(), &records);
+    else
+      events_.Read(ring, &records);
+    std::move(records.begin(), records.end(), std::back_inserter(records_));
+  }
+}
+
+void ThreadRecording::WriteRecords(uint64_t until) {
+  std::stable_sort(records_.begin(), records_.end(),
+                   [](const KernelRecord& a, const KernelRecord& b) {
+                     return a.time < b.time;
+                   });
+  auto end = records_.begin();
+  for (; end != records_.end() && end->time <= until; ++end)
+    Write(*end);
+  records_.erase(records_.begin(), end);
+}
+
+void ThreadRecording::Write(const KernelRecord& record) {
+  KernelRecord::Kind kind = record.kind;
+  if (kind == KernelRecord::Kind::kLost || record.time < time_) {
+    // A record that comes so late is of no use any more.
+    KernelRecord loss;
+    loss.time = std::max(record.time, time_);
+    loss.lost_until = std::max(record.lost_until, loss.time);
+    states_.Add(loss);
+    packets_.AddLoss(kind == KernelRecord::Kind::kLost ? record.lost : 1);
+    has_lost_ = true;
+    return;
+  }
+  time_ = record.time;
+  const auto thread = states_.threads().find(record.tid);
+  if (thread != states_.threads().end() &&
+      events_.IsRepeated(record, thread->second.has_own_events)) {
+    return;
+  }
+  maps_.Add(record);
+  states_.Add(record);
+  const auto process = states_.processes().find(record.subject_pid);
+  if (kind == KernelRecord::Kind::kExec && process != states_.processes().end())
+    packets_.WriteProcess(time_, process->first, process->second);
+  if (kind == KernelRecord::Kind::kSample && record.tid > 0)
+    packets_.WriteSample(maps_, record);
+}
+
+void ThreadRecording::AddFound(int32_t pid, int32_t tid) {
+  KernelRecord found;
+  found.pid = pid;
+  found.tid = tid;
+  // A thread that runs may have no record for a long time.
+  found.time = ThreadTimeNs();
+  switch (ThreadState(pid, tid, &found.cpu)) {
+    case 'R': {
+      const uint64_t ran = events_.RanOn(pid, tid, found.cpu);
+      found.time = ThreadTimeNs();
+      found.kind = events_.RanOn(pid, tid, found.cpu) > ran
+                       ? KernelRecord::Kind::kFoundRunning
+                       : KernelRecord::Kind::kFoundReady;
+      break;
+    }
+    case 'S':
+    case 'D':
+      found.kind = KernelRecord::Kind::kFoundWaiting;
+      break;
+    default:
+      return;
+  }
+  records_.push_back(found);
+}
+
+void ThreadRecording::RemoveEnded() {
+  std::vector<int32_t> ended;
+  for (const auto& [tid, thread] : states_.threads()) {
+    if (!ThreadExists(thread.pid, tid))
+      ended.push_back(tid);
+  }
+  for (const int32_t tid : ended)
+    states_.Remove(time_, tid);
+}
+
+void ThreadRecording::OnState(uint64_t time,
+                              int32_t tid,
+                              const ThreadStates::Thread& thread) {
+  if (options_.has_switches)
+    packets_.WriteState(time, tid, thread);
+}
+
+void ThreadRecording::OnThread(int32_t tid,
+                               const ThreadStates::Thread& thread) {
+  packets_.WriteThread(time_, tid, thread);
+}
+
+void ThreadRecording::OnProcess(int32_t pid,
+                                const ThreadStates::Process& process) {
+  packets_.WriteProcess(time_, pid, process);
+}
+
+void ThreadRecording::OnRename(uint64_t time,
+                               int32_t tid,
+                               const std::string& name) {
+  packets_.WriteName(time, tid, name);
+}
+
+void ThreadRecording::OnRootGone(int32_t root) {
+  gone_.push_back(root);
+}
+
+}  // namespace internal
+PROTOZERO_ABI_END
+}  // namespace protozero
