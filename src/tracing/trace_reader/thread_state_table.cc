@@ -187,46 +187,53 @@ void ThreadStateTable::Settle(Thread* thread) const {
 }
 
 // Marks the parts in which another thread got the processor of one that runs:
-// the end of the run is lost.
+// the end of the run is lost. Goes through the runs of all threads in the order
+// of time, without a list of them all.
 void ThreadStateTable::CompareProcessors() {
-  struct Running {
+  struct Run {
     uint64_t begin_ns;
-    uint32_t cpu;
-    uint32_t thread;
-    uint32_t part;
     bool lasts;  // False if it ends at once: another may begin then.
+    uint32_t thread;
+    size_t part;
   };
-  std::vector<Running> all;
-  for (uint32_t i = 0; i < num_threads(); ++i) {
-    const Thread& thread = threads_[i];
-    for (size_t part = 0; part < thread.events.size(); ++part) {
-      const uint32_t cpu = thread.events[part] >> kCpuShift;
+  // The next run of each thread, the first of them on top.
+  std::vector<Run> next;
+  const auto is_after = [](const Run& a, const Run& b) {
+    return std::tie(a.begin_ns, a.lasts, a.thread) >
+           std::tie(b.begin_ns, b.lasts, b.thread);
+  };
+  const auto push_from = [&](uint32_t index, size_t part) {
+    const Thread& thread = threads_[index];
+    for (; part < thread.events.size(); ++part) {
       if (StateOf(thread.events[part]) != KernelState::kRunning ||
-          cpu == kNoCpu)
+          thread.events[part] >> kCpuShift == kNoCpu)
         continue;
       const uint64_t begin_ns = thread.times[part];
-      all.push_back({begin_ns, cpu, i, static_cast<uint32_t>(part),
-                     begin_ns != EndOf(thread, part)});
+      next.push_back({begin_ns, begin_ns != EndOf(thread, part), index, part});
+      std::push_heap(next.begin(), next.end(), is_after);
+      return;
     }
-  }
-  std::sort(all.begin(), all.end(), [](const Running& a, const Running& b) {
-    return std::tie(a.cpu, a.begin_ns, a.lasts) <
-           std::tie(b.cpu, b.begin_ns, b.lasts);
-  });
-  const auto end_of = [this](const Running& running) {
-    return EndOf(threads_[running.thread], running.part);
   };
-  const Running* open = nullptr;
-  uint64_t open_end_ns = 0;
-  for (const Running& next : all) {
-    const bool is_same = open != nullptr && open->cpu == next.cpu;
-    if (is_same && next.begin_ns < open_end_ns)
-      threads_[open->thread].events[open->part] |= kLostEnd;
-    const uint64_t end_ns = end_of(next);
-    if (!is_same || end_ns >= open_end_ns) {
-      open = &next;
-      open_end_ns = end_ns;
-    }
+  for (uint32_t i = 0; i < num_threads(); ++i)
+    push_from(i, 0);
+  struct Open {
+    uint64_t end_ns = 0;
+    uint32_t* event = nullptr;
+  };
+  std::unordered_map<uint32_t, Open> open_on;  // By processor.
+  while (!next.empty()) {
+    std::pop_heap(next.begin(), next.end(), is_after);
+    const Run run = next.back();
+    next.pop_back();
+    Thread& thread = threads_[run.thread];
+    uint32_t& event = thread.events[run.part];
+    Open& open = open_on[event >> kCpuShift];
+    if (run.begin_ns < open.end_ns)
+      *open.event |= kLostEnd;
+    const uint64_t end_ns = EndOf(thread, run.part);
+    if (end_ns >= open.end_ns)
+      open = {end_ns, &event};
+    push_from(run.thread, run.part + 1);
   }
 }
 

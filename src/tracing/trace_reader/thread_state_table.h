@@ -44,7 +44,7 @@ struct TimeDivision {
 // a loss between them, after two states of which one cannot follow the other,
 // and while another thread got the processor that the thread did not leave.
 //
-// An event takes 12 bytes, and 16 more while Finish() compares processors.
+// An event takes 12 bytes.
 class ThreadStateTable {
  public:
   enum class State : uint8_t {
