@@ -11,7 +11,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string_view>
 #include <tuple>
 #include <unordered_map>
@@ -27,6 +26,7 @@
 #include "src/pztrace/tables/arg_rows.h"
 #include "src/pztrace/tables/sql_library.h"
 #include "src/pztrace/tables/task_rows.h"
+#include "src/pztrace/tables/thread_numbers.h"
 #include "src/pztrace/tables/thread_rows.h"
 #include "src/pztrace/tables/trace_tables.h"
 #include "src/pztrace/tables/track_cells.h"
@@ -42,148 +42,6 @@ template <typename T>
 std::optional<T> NullIf(bool is_null, T value) {
   return is_null ? std::nullopt : std::optional(value);
 }
-
-// The processes and threads that tracks belong to. Numbers count from 1; 0 is
-// none.
-class Threads {
- public:
-  uint32_t UpidOf(const TrackPlace& place) {
-    return UpidOf(place.process_number, place.pid);
-  }
-  uint32_t UtidOf(const TrackPlace& place) {
-    if (!place.has_thread)
-      return 0;
-    Thread& thread = threads_[place.thread_number];
-    if (thread.utid == 0) {
-      thread.tid = place.tid;
-      thread.is_main = place.tid == place.pid;
-      thread.utid = ++num_threads_;
-    }
-    thread.upid = UpidOf(place);
-    return thread.utid;
-  }
-  // Returns the number of a thread that the kernel told about. |pid| may be 0
-  // if only a track says the process.
-  uint32_t UtidOf(int64_t pid, int64_t tid, std::string_view name) {
-    const auto [place, is_new] = kernel_threads_.try_emplace({pid, tid});
-    Thread& thread = place->second;
-    if (!is_new)
-      return thread.utid;
-    const uint32_t upid = UpidOf(0, pid);
-    for (const auto& [number, other] : threads_) {
-      if (thread.utid == 0 && other.tid == tid &&
-          (pid == 0 || other.upid == upid)) {
-        thread.utid = other.utid;
-      }
-    }
-    if (thread.utid == 0) {
-      thread = {++num_threads_, upid, tid, std::string(name),
-                pid == tid && pid != 0};
-      more_threads_.push_back(thread);
-    }
-    return thread.utid;
-  }
-  // |number| is that of the TrackInfo, 0 for a process that is only known by
-  // the pid that the recorder has seen, or not at all.
-  uint32_t UpidOf(uint32_t number, int64_t pid) {
-    if (number == 0 && pid == 0)
-      return 0;
-    Process& process = Find(number, pid);
-    if (process.upid == 0) {
-      process.upid = ++num_processes_;
-      process.pid = pid;
-    }
-    return process.upid;
-  }
-  // Takes the name of a process or thread from its track.
-  void Describe(const TrackInfo& info) {
-    if (info.is_process) {
-      Process& process = processes_[info.process];
-      process.name = info.name;
-      process.start_ns = info.start_ns;
-      numbers_[info.outer_pid != 0 ? info.outer_pid : info.pid] = info.process;
-    }
-    const auto thread = threads_.find(info.thread);
-    if (info.is_thread && thread != threads_.end())
-      thread->second.name = info.name;
-  }
-
-  void Write(RowWriter* processes, RowWriter* threads) {
-    for (const auto& [number, thread] : threads_)
-      WriteThread(thread, threads);
-    for (const Thread& thread : more_threads_)
-      WriteThread(thread, threads);
-    for (const auto& [number, process] : processes_) {
-      WriteProcess(process, processes);
-      WriteMainThread(process, threads);
-    }
-    for (const auto& [pid, process] : undescribed_processes_) {
-      WriteProcess(process, processes);
-      WriteMainThread(process, threads);
-    }
-  }
-
- private:
-  struct Process {
-    uint32_t upid = 0;
-    int64_t pid = 0;
-    std::string name;
-    int64_t start_ns = 0;
-  };
-  struct Thread {
-    uint32_t utid = 0;
-    uint32_t upid = 0;
-    int64_t tid = 0;
-    std::string name;
-    bool is_main = false;
-  };
-
-  Process& Find(uint32_t number, int64_t pid) {
-    if (number == 0) {
-      const auto known = numbers_.find(pid);
-      number = known != numbers_.end() ? known->second : 0;
-    }
-    return number != 0 ? processes_[number] : undescribed_processes_[pid];
-  }
-
-  static void WriteProcess(const Process& process, RowWriter* rows) {
-    WriteRow(kProcessTable,
-             ProcessRow{{process.upid},
-                        process.pid,
-                        TextOrNull(process.name),
-                        NullIf(process.start_ns == 0, process.start_ns)},
-             rows);
-  }
-  // Each process has a main thread, as in Perfetto's trace processor, but not
-  // one whose threads the trace numbers from 0: its pid is none of them.
-  void WriteMainThread(const Process& process, RowWriter* rows) {
-    if (has_main_.count(process.upid) == 0 && process.pid != 0)
-      WriteThread({++num_threads_, process.upid, process.pid, "", true}, rows);
-  }
-  void WriteThread(const Thread& thread, RowWriter* rows) {
-    if (thread.is_main || thread.tid == 0)
-      has_main_.insert(thread.upid);
-    WriteRow(kThreadTable,
-             ThreadRow{{thread.utid},
-                       thread.tid,
-                       TextOrNull(thread.name),
-                       NumberOrNull(thread.upid),
-                       thread.is_main},
-             rows);
-  }
-
-  uint32_t num_processes_ = 0;
-  uint32_t num_threads_ = 0;
-  // The numbers of processes by the pid that the recorder has seen.
-  std::map<int64_t, uint32_t> numbers_;
-  std::map<uint32_t, Process> processes_;             // By number.
-  std::map<int64_t, Process> undescribed_processes_;  // By pid.
-  std::map<uint32_t, Thread> threads_;                // By number.
-  // Threads that the kernel told about, and those of them without a track.
-  std::map<std::pair<int64_t, int64_t>, Thread> kernel_threads_;
-  std::vector<Thread> more_threads_;
-  std::set<uint32_t> has_main_;  // Processes, by upid, see WriteMainThread().
-};
 
 // The first event of a track.
 struct FirstEvent {
@@ -207,10 +65,11 @@ class TraceDatabase {
 
   bool Write(const std::string& file_name, TraceInput* input) {
     const bool is_whole =
-        ReadTimeline(file_name, input, &reader_, /*reads_ahead=*/true, &times_);
+        ReadTimeline(file_name, input, &reader_, /*reads_ahead=*/true,
+                     ReadsTimes() ? &times_ : nullptr);
     WriteFlows();
     // All queries have the same ids of processes, so these are found whether
-    // one needs them or not.
+    // one needs them or not. Those that only the kernel told about come last.
     WriteTracks();
     WriteTasks();
     WriteLosses();
@@ -245,6 +104,22 @@ class TraceDatabase {
   std::unique_ptr<RowWriter> Insert(const char* table,
                                     const std::tuple<Columns...>&) {
     return database_->Insert(table, sizeof...(Columns));
+  }
+
+  // Returns whether a query needs what the kernel told about threads. There may
+  // be many times as many switches as slices.
+  bool ReadsTimes() const {
+    if (reads_division_)
+      return true;
+    for (const char* table : {"process", "task", "thread"}) {
+      if (database_->Reads(table))
+        return true;
+    }
+    for (const TableInfo& table : ThreadTables()) {
+      if (database_->Reads(std::string(table.name).c_str()))
+        return true;
+    }
+    return false;
   }
 
   TimelineReader::Callbacks MakeCallbacks() {
@@ -516,7 +391,7 @@ class TraceDatabase {
   std::vector<FlowEvent> flows_;
   TaskTimeline tasks_;
   ThreadTimes times_;
-  Threads threads_;
+  ThreadNumbers threads_;
   TimelineReader reader_{MakeCallbacks()};
   ExportedTracks exported_{reader_.tracks()};
 };
