@@ -95,9 +95,10 @@ size_t WidthOf(std::string_view text) {
   uint32_t before = 0;
   while (!text.empty()) {
     const uint32_t character = TakeCharacter(&text);
+    const bool is_plain = character < kMarks[0].first;  // Most are.
     // Joined emoji are shown as one.
-    if (!IsIn(kMarks, character) && before != kJoiner)
-      width += IsIn(kWide, character) ? 2 : 1;
+    if (before != kJoiner && (is_plain || !IsIn(kMarks, character)))
+      width += !is_plain && IsIn(kWide, character) ? 2 : 1;
     before = character;
   }
   return width;

@@ -13,14 +13,15 @@ const STATES_A_SUM = 64;
 class States {
   constructor({begin, kind}) {
     this.begin = sums(begin);
-    this.kind = Uint8Array.from(kind, Number);
     this.length = this.begin.length;
+    this.kind = new Uint8Array(this.length);
     // The time in each kind before every 64th state.
     this.sums = new Float64Array(4 * Math.ceil(this.length / STATES_A_SUM));
     const sum = new Float64Array(4);
     for (let i = 0; i < this.length; ++i) {
       if (i % STATES_A_SUM === 0)
         this.sums.set(sum, 4 * (i / STATES_A_SUM));
+      this.kind[i] = kind.charCodeAt(i) - 48;  // Digits.
       sum[this.kind[i]] += (i + 1 < this.length ? this.begin[i + 1] : this.begin[i]) -
         this.begin[i];
     }

@@ -89,20 +89,21 @@ class Page {
       AddFlowEnds(row);
     for (auto& [flow, ends] : flow_ends_)
       std::sort(ends.begin(), ends.end());
-    std::string list;
-    JsonValues row_values(&list);
-    row_values.Begin(Container::kArray);
-    const TrackRow* last = nullptr;
-    for (const TrackRow& row : rows) {
-      row_values.BeginLine();
-      // Tracks that share rows have the first one's number.
-      AddRow(row, last && last->track == row.track, &row_values);
-      last = &row;
-    }
-    row_values.End();
     std::string json;
     JsonValues values(&json);
     values.Begin(Container::kDictionary);
+    // Rows find the texts and stacks that come after them.
+    values.Name("rows");
+    values.Begin(Container::kArray);
+    const TrackRow* last = nullptr;
+    for (const TrackRow& row : rows) {
+      values.BeginLine();
+      // Tracks that share rows have the first one's number.
+      AddRow(row, last && last->track == row.track, &values);
+      last = &row;
+    }
+    values.End();
+    values.BeginLine();
     values.Member("name", title);
     // JavaScript's numbers cannot hold these exactly.
     values.Member("first", std::to_string(first_ns_));
@@ -135,9 +136,6 @@ class Page {
       stack_names_.AddTo("name", &values);
       values.End();
     }
-    values.BeginLine();
-    values.Name("rows");
-    values.AddJson(list);
     values.End();
     return json;
   }

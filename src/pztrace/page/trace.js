@@ -31,10 +31,13 @@ function lastUpTo(values, most) {
   return at - 1;
 }
 
-// Returns the times that differ by `differences`.
+// Returns the times that differ by `differences`. There may be millions: a loop takes a
+// fraction of the time of Float64Array.from().
 function sums(differences) {
-  let sum = 0;
-  return Float64Array.from(differences, (difference) => (sum += difference));
+  const times = new Float64Array(differences.length);
+  for (let i = 0, sum = 0; i < times.length; ++i)
+    times[i] = sum += differences[i];
+  return times;
 }
 
 // The columns of events besides their beginnings. The page leaves out a column of zeros.
@@ -88,8 +91,7 @@ class Line {
     // A slice that had not ended lasts until the end of the trace.
     this.open = columns.open;
     this.end = this.begin.map((begin, i) => begin + columns.duration[i]);
-    this.self = Float64Array.from(columns.duration,
-                                  (ns, i) => Math.max(0, ns - columns.nested[i]));
+    this.self = columns.duration.map((ns, i) => Math.max(0, ns - columns.nested[i]));
     this.text = columns.text;
     this.args = columns.args;
     this.flows = columns.flows;
