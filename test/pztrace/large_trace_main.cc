@@ -5,14 +5,17 @@
 //   large_trace slices 1640000 >slices.pftrace
 //   large_trace args 3000000 >args.pftrace
 //   large_trace tracks 731000 >tracks.pftrace
+//   large_trace switches 10000000 >switches.pftrace
 //
 // The first has that many slices on eight threads, nested up to six deep, some
 // with arguments and flows. The second has two numbers as arguments of each
 // slice instead. The third has that many tracks below two
 // processes, and three slices on each: the last two are nested in the first.
-// Both look like traces of our own programs: interned names, times that are
-// differences, and a sequence for each thread, whose packets arrive in runs.
-// The same arguments give the same bytes.
+// The fourth has so many switches from one of the eight threads to another, on
+// four processors, a sample of a stack for each tenth of them, and a slice for
+// each twentieth. All look like traces of our own programs: interned names,
+// times that are differences, and a sequence for each thread, whose packets
+// arrive in runs. The same arguments give the same bytes.
 
 #include <errno.h>
 #include <stdint.h>
@@ -21,8 +24,10 @@
 #include <string.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "protozero/scattered_heap_buffer.h"
 #include "protozero/static_buffer.h"
 #include "protozero/tracing/trace.h"
 
@@ -33,6 +38,7 @@ using trace::TracePacket;
 using trace::TrackEvent;
 
 constexpr uint32_t kClock = 64;
+constexpr uint64_t kBeginNs = 1000000000;
 constexpr uint32_t kThreads = 8;
 constexpr uint32_t kNames = 200;
 constexpr uint32_t kPacketsInRun = 150;  // About a chunk of 4 KiB.
@@ -192,7 +198,7 @@ class Sequence {
 
   const uint32_t thread_;
   const bool has_args_;
-  uint64_t time_ns_ = 1000000000;
+  uint64_t time_ns_ = kBeginNs;
   uint64_t begun_ = 0;  // The number of slices that the thread has begun.
 };
 
@@ -262,6 +268,136 @@ void WriteTracks(uint64_t tracks) {
   }
 }
 
+// The states of threads, and the stacks of samples, as a recorder writes them.
+class Kernel {
+ public:
+  static constexpr uint32_t kStacks = 5000;
+
+  void Begin(Random* random) {
+    constexpr uint32_t kFrames = 2000;
+    protozero::HeapBuffered<trace::Trace> file;
+    auto* packet = file->add_packet();
+    packet->set_trusted_packet_sequence_id(1);
+    packet->set_sequence_flags(TracePacket::SEQ_INCREMENTAL_STATE_CLEARED);
+    auto* tree = packet->set_generic_kernel_process_tree();
+    for (uint32_t i = 0; i < kThreads; ++i) {
+      auto* thread = tree->add_threads();
+      thread->set_tid(2000 + static_cast<int64_t>(i));
+      thread->set_pid(1000 + static_cast<int64_t>(i % 2));
+      thread->set_comm("worker" + std::to_string(i));
+    }
+    packet = file->add_packet();
+    packet->set_trusted_packet_sequence_id(1);
+    auto* interned = packet->set_interned_data();
+    for (uint32_t i = 1; i <= kFrames; ++i) {
+      auto* name = interned->add_function_names();
+      name->set_iid(i);
+      name->set_str("Compute" + std::to_string(i));
+      auto* frame = interned->add_frames();
+      frame->set_iid(i);
+      frame->set_function_name_id(i);
+      frame->set_rel_pc(16 * i);
+    }
+    for (uint32_t i = 1; i <= kStacks; ++i) {
+      auto* stack = interned->add_callstacks();
+      stack->set_iid(i);
+      for (uint32_t depth = 8 + random->Below(25); depth != 0; --depth)
+        stack->add_frame_ids(1 + random->Below(kFrames));
+    }
+    Write(&file);
+  }
+
+  void WriteState(uint64_t time_ns,
+                  uint32_t cpu,
+                  uint32_t thread,
+                  trace::GenericKernelTaskStateEvent::TaskStateEnum state) {
+    auto* packet = NewPacket(time_ns);
+    auto* event = packet->set_generic_kernel_task_state_event();
+    event->set_cpu(static_cast<int32_t>(cpu));
+    event->set_tid(2000 + static_cast<int64_t>(thread));
+    event->set_state(state);
+    Write(&file_);
+  }
+
+  void WriteSample(uint64_t time_ns,
+                   uint32_t cpu,
+                   uint32_t thread,
+                   uint32_t stack) {
+    auto* packet = NewPacket(time_ns);
+    auto* sample = packet->set_stack_sample();
+    auto* task = sample->set_task_context();
+    task->set_pid(1000 + thread % 2);
+    task->set_tid(2000 + thread);
+    sample->set_execution_context()->set_cpu(cpu);
+    sample->set_callstack_iid(stack);
+    sample->set_primary_weight(1000000);
+    Write(&file_);
+  }
+
+ private:
+  TracePacket* NewPacket(uint64_t time_ns) {
+    auto* packet = file_->add_packet();
+    packet->set_timestamp(time_ns);
+    packet->set_timestamp_clock_id(6);
+    packet->set_trusted_packet_sequence_id(1);
+    packet->set_sequence_flags(TracePacket::SEQ_NEEDS_INCREMENTAL_STATE);
+    return packet;
+  }
+
+  static void Write(protozero::HeapBuffered<trace::Trace>* file) {
+    const std::string bytes = file->SerializeAsString();
+    if (fwrite(bytes.data(), 1, bytes.size(), stdout) != bytes.size())
+      abort();
+    file->Reset();
+  }
+
+  protozero::HeapBuffered<trace::Trace> file_;
+};
+
+void WriteSwitches(uint64_t switches) {
+  using Event = trace::GenericKernelTaskStateEvent;
+  constexpr uint32_t kCpus = 4;
+  Random random;
+  std::vector<Sequence> sequences = BeginSequences(/*has_args=*/false);
+  Kernel kernel;
+  kernel.Begin(&random);
+  uint64_t time_ns = kBeginNs;
+  // The first ones run, the others wait.
+  uint32_t threads[kThreads];
+  uint64_t last_event_ns[kThreads];
+  for (uint32_t i = 0; i < kThreads; ++i) {
+    threads[i] = i;
+    last_event_ns[i] = time_ns;
+    kernel.WriteState(time_ns, i % kCpus, i,
+                      i < kCpus ? Event::TASK_STATE_RUNNING
+                                : Event::TASK_STATE_INTERRUPTIBLE_SLEEP);
+  }
+  for (uint64_t i = 0; i < switches; ++i) {
+    time_ns += 100 + random.Below(10000);
+    const uint32_t cpu = random.Below(kCpus);
+    const uint32_t thread = threads[cpu];
+    if (i % 10 == 0) {
+      kernel.WriteSample(time_ns, cpu, thread,
+                         1 + random.Below(Kernel::kStacks));
+      Sequence& sequence = sequences[thread];
+      const bool begins =
+          sequence.depth == 0 || (sequence.depth < 6 && random.Below(2) == 0);
+      sequence.WriteEvent(
+          static_cast<uint32_t>(time_ns - last_event_ns[thread]),
+          begins ? 1 + random.Below(kNames) : 0, 0);
+      last_event_ns[thread] = time_ns;
+      sequence.depth = begins ? sequence.depth + 1 : sequence.depth - 1;
+    }
+    const uint32_t next = kCpus + random.Below(kThreads - kCpus);
+    kernel.WriteState(time_ns, cpu, thread,
+                      random.Below(4) == 0
+                          ? Event::TASK_STATE_RUNNABLE
+                          : Event::TASK_STATE_INTERRUPTIBLE_SLEEP);
+    kernel.WriteState(time_ns, cpu, threads[next], Event::TASK_STATE_RUNNING);
+    std::swap(threads[cpu], threads[next]);
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -269,13 +405,16 @@ int main(int argc, char** argv) {
   char* end = nullptr;
   const uint64_t count = argc == 3 ? strtoull(argv[2], &end, 10) : 0;
   const bool has_args = kind == "args";
-  if ((!has_args && kind != "slices" && kind != "tracks") || *end != '\0' ||
-      count == 0) {
-    fprintf(stderr, "Usage: large_trace slices|args|tracks COUNT\n");
+  if ((!has_args && kind != "slices" && kind != "switches" &&
+       kind != "tracks") ||
+      *end != '\0' || count == 0) {
+    fprintf(stderr, "Usage: large_trace slices|args|tracks|switches COUNT\n");
     return 2;
   }
   if (kind == "tracks")
     WriteTracks(count);
+  else if (kind == "switches")
+    WriteSwitches(count);
   else
     WriteSlices(count, has_args);
   if (fflush(stdout) != 0) {
