@@ -29,8 +29,8 @@ class HttpService {
   httplib::Server& server() { return server_; }
 
   // Prints the port, which is any free one if |port| is 0, and answers until a
-  // signal comes. Requests that have begun are answered. False if the port
-  // cannot be had.
+  // signal comes. Requests that have begun are answered; an idle connection
+  // delays the end by five seconds at most. False if the port cannot be had.
   bool Run(int port) {
     if (port == 0)
       port = server_.bind_to_any_port("127.0.0.1");

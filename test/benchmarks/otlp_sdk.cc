@@ -135,7 +135,7 @@ void BatchProcessor::OnEnd(std::unique_ptr<Recordable> recordable) {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     ++written_;
-    if (queue_.size() == queue_size_) {
+    if (queue_.size() == kQueueSize) {
       ++dropped_;
       return;
     }

@@ -103,8 +103,8 @@ class BatchProcessor : public Processor {
   static constexpr std::chrono::seconds kDelay{5};
 
   // REQUIRES: the sink outlives it.
-  explicit BatchProcessor(otlp::BatchSink* sink, size_t queue_size = kQueueSize)
-      : sink_(sink), queue_size_(queue_size), thread_([this] { Run(); }) {}
+  explicit BatchProcessor(otlp::BatchSink* sink)
+      : sink_(sink), thread_([this] { Run(); }) {}
   ~BatchProcessor() override { Shutdown(); }
 
   void OnEnd(std::unique_ptr<Recordable> recordable) override;
@@ -122,7 +122,6 @@ class BatchProcessor : public Processor {
   void Export(const std::vector<std::unique_ptr<Recordable>>&);
 
   otlp::BatchSink* const sink_;
-  const size_t queue_size_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::unique_ptr<Recordable>> queue_;

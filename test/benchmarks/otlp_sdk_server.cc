@@ -3,7 +3,7 @@
 // Answers the requests of examples/otlp_server with the spans of otlp_sdk.h, to
 // the same exporter:
 //
-//   otlp_sdk_server --port N [--queue SPANS]
+//   otlp_sdk_server --port N
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -17,9 +17,7 @@
 int main(int argc, char** argv) {
   HttpService service;
   otlp::HttpExporter exporter;
-  protozero::bench::sdk::BatchProcessor processor(
-      &exporter, argc > 4 ? strtoul(argv[4], nullptr, 10)
-                          : protozero::bench::sdk::BatchProcessor::kQueueSize);
+  protozero::bench::sdk::BatchProcessor processor(&exporter);
   const protozero::bench::sdk::Tracer tracer(&processor);
   Shop<protozero::bench::sdk::Tracer> shop(tracer);
   service.server().Get("/cart", [&shop](const httplib::Request& request,

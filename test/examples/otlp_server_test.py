@@ -290,8 +290,7 @@ class OtlpServerTest(unittest.TestCase):
     rows = [[cell.strip() for cell in line.strip('|').split('|')]
             for line in printed.splitlines()]
     self.assertEqual([row[0] for row in rows[2:]],
-                     ['off', 'all spans', 'only slow and failed traces', "the SDK's way",
-                      "the SDK's way, queue of 32,768"])
+                     ['off', 'all spans', 'only slow and failed traces', "the SDK's way"])
     for row in rows[2:]:
       self.assertEqual(len(row), len(rows[0]))
       for value in row[1:6]:
