@@ -71,7 +71,7 @@ bool JoinUndecided(internal::ThreadState* thread,
                    SpanContext* context,
                    const SpanContext* parent) {
   internal::PipelineState& pipeline = *thread->pipeline();
-  const uint16_t pipeline_id = static_cast<uint16_t>(pipeline.id);
+  const uint32_t pipeline_id = static_cast<uint32_t>(pipeline.id);
   if (parent != nullptr && parent->undecided != nullptr &&
       parent->undecided_pipeline == pipeline_id &&
       parent->undecided->Ref(parent->undecided_number)) {
@@ -220,15 +220,13 @@ void Span::RecordException(std::string_view type,
 }
 
 void Span::WriteLink(const SpanContext& other, Attributes attributes) noexcept {
-  if (!other.IsValid())
-    return;
   const PipelineOptions& options = slot_->scope->pipeline->options;
   ValueWriter writer{options.attribute_value_length_limit};
   const std::string_view state = other.trace_state.Text();
   const size_t room =
       8 * kMaxHeader + state.size() +
       writer.RoomForAttributes(attributes.begin(), attributes.size());
-  uint8_t* pos = slot_->num_links < options.link_count_limit
+  uint8_t* pos = other.IsValid() && slot_->num_links < options.link_count_limit
                      ? RoomFor(slot_, room)
                      : nullptr;
   if (pos == nullptr) {

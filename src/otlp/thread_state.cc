@@ -256,7 +256,9 @@ void AddLongTextField(Slot* slot, uint8_t tag, std::string_view text) {
     ++slot->dropped_attributes;
     pos = slot->pos;
     const size_t room = static_cast<size_t>(slot->end - pos);
-    writer.text_limit = room > kMaxHeader ? room - kMaxHeader : 0;
+    if (room <= kMaxHeader)
+      return;
+    writer.text_limit = room - kMaxHeader;
   }
   slot->pos = writer.PutText(pos, tag, text);
   slot->repaired_texts += writer.repaired;

@@ -16,6 +16,7 @@
 #include "protozero/otlp/log.h"
 #include "protozero/otlp/pipeline.h"
 #include "protozero/otlp/tracer.h"
+#include "protozero/proto_decoder.h"
 #include "test/otlp/collecting_sink.h"
 
 namespace protozero::otlp {
@@ -194,7 +195,8 @@ TEST_F(SpanTest, CountsWhatIsAboveTheLimits) {
   EXPECT_EQ(attributes.at("key6"), "1234");
   EXPECT_EQ(attributes.at("key7"), "123\xc3\xa4");
   EXPECT_EQ(span.dropped_events_count(), 3u);
-  EXPECT_EQ(span.dropped_links_count(), 3u);
+  // One of them has ids of zeros.
+  EXPECT_EQ(span.dropped_links_count(), 4u);
   EXPECT_EQ(span.name().ToStdString(), "a name that has no limit");
   const otlp_schema::Span_Event::Decoder event(*span.events());
   size_t count = 0;
@@ -204,6 +206,34 @@ TEST_F(SpanTest, CountsWhatIsAboveTheLimits) {
   const otlp_schema::Span_Link::Decoder link(*span.links());
   EXPECT_EQ(link.dropped_attributes_count(), 1u);
   EXPECT_EQ(link.trace_id().size, 16u);
+}
+
+TEST_F(SpanTest, TakesCallsWhenItIsFull) {
+  options_.record_size_limit = 400;
+  Begin();
+  size_t count = 0;
+  // The last attribute leaves any number of bytes.
+  for (size_t size = 0; size < 300; ++size) {
+    Span span = tracer_.StartSpan("a");
+    span.SetAttribute("k", std::string(size, 'x'));
+    for (int i = 0; i < 40; ++i)
+      span.UpdateName(std::string(200, 'n'));
+    for (int i = 0; i < 40; ++i)
+      span.SetAttribute("other", i).SetStatus(StatusCode::kError, "why");
+    span.AddEvent("event", {{"k", 1}});
+    ++count;
+  }
+  for (const std::string& bytes : Spans()) {
+    const Decoded span(bytes);
+    EXPECT_LE(bytes.size(), 512u);
+    EXPECT_NE(span.trace_id().size, 0u);
+    ProtoDecoder decoder(bytes.data(), bytes.size());
+    while (decoder.ReadField()) {
+    }
+    EXPECT_EQ(decoder.status(), DecodeStatus::kOk);
+    --count;
+  }
+  EXPECT_EQ(count, 0u);
 }
 
 TEST_F(SpanTest, GrowsAndIsBounded) {

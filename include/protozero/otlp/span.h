@@ -122,7 +122,8 @@ class Span {
     RecordException("std::exception", exception.what());
   }
 
-  // Adds a link to another span. One to an invalid context is not written.
+  // Adds a link to another span. One to an invalid context is counted in the
+  // span as dropped.
   void AddLink(const SpanContext& other, Attributes attributes = {}) noexcept {
     if (slot_ != nullptr)
       WriteLink(other, attributes);

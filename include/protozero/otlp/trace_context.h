@@ -156,7 +156,7 @@ class SpanContext {
   uint32_t undecided_number = 0;
   internal::UndecidedTrace* undecided = nullptr;
   TraceState trace_state;
-  uint16_t undecided_pipeline = 0;
+  uint32_t undecided_pipeline = 0;
   // It came from another program.
   bool is_remote = false;
 };
