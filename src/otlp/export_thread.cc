@@ -5,8 +5,10 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <string.h>
 
 #include <algorithm>
+#include <new>
 
 #include "src/otlp/pipeline_state.h"
 
@@ -25,7 +27,27 @@ timespec ToTimespec(uint64_t time) {
   return result;
 }
 
+// Calls a function of the sink, whose strings may find no memory: that is a
+// loss, and no reason to end the program.
+template <typename Call>
+void CallSink(Call call) {
+#if defined(__cpp_exceptions)
+  try {
+    call();
+  } catch (const std::bad_alloc&) {
+  }
+#else
+  call();
+#endif
+}
+
 }  // namespace
+
+void PipelineState::SetLastError(const char* error) {
+  const size_t size = std::min(strlen(error), sizeof(last_error_) - 1);
+  memcpy(last_error_, error, size);
+  last_error_[size] = '\0';
+}
 
 // Under the lock, as all that follows reads what it guards.
 bool PipelineState::StartThread() {
@@ -38,7 +60,7 @@ bool PipelineState::StartThread() {
   has_thread_ = pthread_create(&thread_, nullptr, RunThread, this) == 0;
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   if (!has_thread_)
-    last_error_ = "no thread can be created";
+    SetLastError("no thread can be created");
   return has_thread_;
 }
 
@@ -50,7 +72,7 @@ void* PipelineState::RunThread(void* self) {
 void PipelineState::Run() {
   pthread_mutex_lock(&mutex_);
   if (is_thread_new_)
-    sink_->AfterFork();
+    CallSink([&] { sink_->AfterFork(); });
   is_thread_new_ = false;
   for (bool is_last = false; !is_last;) {
     const timespec deadline =
@@ -68,7 +90,7 @@ void PipelineState::Run() {
     pthread_mutex_unlock(&mutex_);
     bool succeeded = ExportAll();
     if (is_flush || is_last)
-      succeeded = sink_->Flush() && succeeded;
+      succeeded = FlushSink() && succeeded;
     pthread_mutex_lock(&mutex_);
     if (is_flush || is_last) {
       flushes_done_ = wanted;
@@ -79,6 +101,12 @@ void PipelineState::Run() {
   has_thread_ = false;
   pthread_cond_broadcast(&changed_);
   pthread_mutex_unlock(&mutex_);
+}
+
+bool PipelineState::FlushSink() {
+  bool succeeded = false;
+  CallSink([&] { succeeded = sink_->Flush(); });
+  return succeeded;
 }
 
 bool PipelineState::ExportAll() {
@@ -123,7 +151,8 @@ bool PipelineState::ExportBatch(Batch batch) {
   } else {
     batch.deadline = ReadClock(CLOCK_MONOTONIC) +
                      uint64_t{options.export_timeout_ms} * 1000000;
-    result = sink_->Export(batch);
+    result = ExportResult::Dropped("the exporter has no memory");
+    CallSink([&] { result = sink_->Export(batch); });
   }
   const int i = static_cast<int>(batch.signal);
   // A sink may be wrong, the account may not.
@@ -131,7 +160,7 @@ bool PipelineState::ExportBatch(Batch batch) {
   const uint32_t rejected = std::min(result.rejected, batch.count - exported);
   if (result.reason != nullptr) {
     pthread_mutex_lock(&mutex_);
-    last_error_ = result.reason;
+    SetLastError(result.reason);
     pthread_mutex_unlock(&mutex_);
   }
   exported_[i].AddShared(exported);

@@ -24,6 +24,8 @@ uint64_t NextId() {
 }
 
 constexpr size_t kMinThreadBuffer = 4096;
+// The threads for which the last half of the memory is enough, at least.
+constexpr size_t kThreadsInRest = 256;
 
 // Corrects settings that make no sense.
 PipelineOptions Checked(PipelineOptions options) {
@@ -70,12 +72,13 @@ PipelineState::PipelineState(const PipelineOptions& wanted, BatchSink* sink)
   InitLock();
   if (options.publish_thread_context) {
     if (const char* const error = process_context_.Publish(builder_.resource()))
-      last_error_ = error;
+      SetLastError(error);
   }
   if (has_keep_rule) {
     const double share = std::clamp(keep_rule.memory_share, 0.0, 1.0);
     undecided.Init(
-        static_cast<size_t>(share * static_cast<double>(options.memory_limit)));
+        static_cast<size_t>(share * static_cast<double>(options.memory_limit)),
+        options.memory_limit);
   }
 }
 
@@ -147,6 +150,21 @@ ThreadState* PipelineState::ThreadSlowPath() {
   return thread;
 }
 
+// Returns the size of a new thread's buffer: less than it should be when more
+// than half of the memory is used, so that hundreds of threads have one, and
+// spans have room, too.
+size_t PipelineState::RingSize() const {
+  const int64_t used = memory_used_.load(std::memory_order_relaxed);
+  const int64_t limit = static_cast<int64_t>(options.memory_limit);
+  size_t size = options.thread_buffer_size;
+  if (used <= limit / 2)
+    return size;
+  const size_t left = static_cast<size_t>(std::max(limit - used, int64_t{0}));
+  while (size > kMinThreadBuffer && size > left / kThreadsInRest)
+    size /= 2;
+  return size;
+}
+
 ThreadState* PipelineState::JoinThread() {
   pthread_mutex_lock(&mutex_);
   ThreadState* thread = threads_.load(std::memory_order_relaxed);
@@ -156,16 +174,15 @@ ThreadState* PipelineState::JoinThread() {
     thread->is_used = true;
   } else {
     void* const memory = Allocate(sizeof(ThreadState) + alignof(ThreadState));
-    void* const ring =
-        memory == nullptr ? nullptr : Allocate(options.thread_buffer_size);
+    const size_t ring_size = RingSize();
+    void* const ring = memory == nullptr ? nullptr : Allocate(ring_size);
     if (ring != nullptr) {
       const uintptr_t unaligned = reinterpret_cast<uintptr_t>(memory);
       const uintptr_t mask = alignof(ThreadState) - 1;
       thread = new (reinterpret_cast<void*>((unaligned + mask) & ~mask))
           ThreadState(this);
       thread->own_memory = memory;
-      thread->ring().Init(static_cast<uint8_t*>(ring),
-                          options.thread_buffer_size);
+      thread->ring().Init(static_cast<uint8_t*>(ring), ring_size);
       thread->next = threads_.load(std::memory_order_relaxed);
       threads_.store(thread, std::memory_order_release);
     } else if (memory != nullptr) {
@@ -257,7 +274,7 @@ Account PipelineState::GetAccount(Signal signal) {
 
 std::string PipelineState::LastError() {
   pthread_mutex_lock(&mutex_);
-  std::string error = last_error_;
+  std::string error(last_error_);
   pthread_mutex_unlock(&mutex_);
   return error;
 }

@@ -123,12 +123,16 @@ class PipelineState {
  private:
   ThreadState* ThreadSlowPath();
   ThreadState* JoinThread();
+  size_t RingSize() const;
+  // Keeps the beginning of the text, without an allocation. Under the lock.
+  void SetLastError(const char* error);
   bool StartThread();
   static void* RunThread(void* self);
   void Run();
   // Exports what is in the buffers. False if the sink failed.
   bool ExportAll();
   bool ExportBatches();
+  bool FlushSink();
   bool ExportBatch(Batch batch);
   template <typename Done>
   bool WaitUntil(uint64_t deadline, Done done);
@@ -160,7 +164,7 @@ class PipelineState {
   uint64_t flushes_wanted_ = 0;
   uint64_t flushes_done_ = 0;
   bool flush_succeeded_ = true;
-  std::string last_error_;
+  char last_error_[256] = {};
 };
 
 // Adds a pipeline to those of the process, and removes it.

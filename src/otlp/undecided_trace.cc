@@ -66,9 +66,13 @@ bool IsWanted(const KeepRule& rule,
 
 }  // namespace
 
-bool UndecidedTraces::Init(size_t max_bytes) {
+bool UndecidedTraces::Init(size_t max_bytes, size_t memory_limit) {
   max_bytes_ = max_bytes;
-  entries_ = new (std::nothrow) Entry[kMaxTraces];
+  size_t count = kMinTraces;
+  while (count <= memory_limit / kBytesOfTrace / 2)
+    count *= 2;
+  mask_ = count - 1;
+  entries_ = new (std::nothrow) Entry[count];
   return entries_ != nullptr;
 }
 
@@ -91,10 +95,10 @@ UndecidedTrace* UndecidedTraces::Begin(ThreadState* thread,
 
   const uint64_t ticket = next_.fetch_add(1, std::memory_order_relaxed);
   // The place in the ring may be that of a trace which is undecided still.
-  while (ticket - oldest_.load(std::memory_order_relaxed) >= kMaxTraces &&
+  while (ticket - oldest_.load(std::memory_order_relaxed) > mask_ &&
          EvictOldest(thread)) {
   }
-  Entry& entry = entries_[ticket % kMaxTraces];
+  Entry& entry = entries_[ticket & mask_];
   entry.ticket.store(0, std::memory_order_release);
   entry.trace.store(trace, std::memory_order_release);
   entry.number.store(number, std::memory_order_release);
@@ -148,7 +152,7 @@ bool UndecidedTraces::EvictOldest(ThreadState* thread) {
                                           std::memory_order_relaxed));
   // The thread that began it may not have written it yet: then it cannot be
   // evicted, and its spans find no room when they end.
-  Entry& entry = entries_[ticket % kMaxTraces];
+  Entry& entry = entries_[ticket & mask_];
   if (entry.ticket.load(std::memory_order_acquire) != ticket + 1)
     return true;
   UndecidedTrace* const trace = entry.trace.load(std::memory_order_acquire);
@@ -169,7 +173,7 @@ void UndecidedTraces::Abandon(Slot* slot) {
 }
 
 void UndecidedTraces::EvictAll(ThreadState* thread) {
-  while (thread != nullptr && EvictOldest(thread)) {
+  while (EvictOldest(thread)) {
   }
 }
 
@@ -208,7 +212,7 @@ void UndecidedTraces::End(ThreadState* thread, Slot* slot, uint64_t duration) {
 void UndecidedTraces::Reset() {
   const uint64_t end = next_.load();
   for (uint64_t ticket = oldest_.load(); ticket != end; ++ticket) {
-    Entry& entry = entries_[ticket % kMaxTraces];
+    Entry& entry = entries_[ticket & mask_];
     UndecidedTrace* const trace = entry.trace.load();
     if (entry.ticket.load() == ticket + 1 &&
         trace->number() == entry.number.load() &&

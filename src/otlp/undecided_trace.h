@@ -58,8 +58,8 @@ struct UndecidedTrace {
 // memory of their spans.
 class UndecidedTraces {
  public:
-  // Returns false without memory.
-  bool Init(size_t max_bytes);
+  // Returns false without memory. |memory_limit| is that of the pipeline.
+  bool Init(size_t max_bytes, size_t memory_limit);
   ~UndecidedTraces();
 
   // Begins a trace, whose root holds it. Null without memory.
@@ -70,14 +70,16 @@ class UndecidedTraces {
   // Takes the span out of its trace without ending it, on a thread that has no
   // state. The trace of a root is given up.
   void Abandon(Slot* slot);
-  // Gives up all undecided traces, when there is no more time to decide. A
-  // null thread does nothing.
+  // Gives up all undecided traces, when there is no more time to decide. The
+  // thread may be null.
   void EvictAll(ThreadState* thread);
   // In the child of a fork(): forgets the ended spans, which are the parent's.
   void Reset();
 
  private:
-  static constexpr size_t kMaxTraces = 1 << 14;
+  // The memory for which there is an entry, and the fewest entries.
+  static constexpr size_t kBytesOfTrace = 4096;
+  static constexpr size_t kMinTraces = 64;
   struct Entry {
     // The ticket of the trace, plus one: written last.
     std::atomic<uint64_t> ticket{0};
@@ -89,7 +91,9 @@ class UndecidedTraces {
   void Decide(ThreadState* thread, UndecidedTrace* trace, Slot* decision);
   void Unref(ThreadState* thread, UndecidedTrace* trace);
 
+  // As many as a power of two, so that |mask_| finds the one of a ticket.
   Entry* entries_ = nullptr;
+  size_t mask_ = 0;
   size_t max_bytes_ = 0;
   std::atomic<uint64_t> oldest_{0};
   std::atomic<uint64_t> next_{0};

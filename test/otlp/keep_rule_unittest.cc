@@ -162,6 +162,59 @@ TEST_F(KeepRuleTest, OldestTracesMakeRoom) {
   EXPECT_EQ(account.exported + account.undecided, 2000u);
 }
 
+TEST_F(KeepRuleTest, CountsUndecidedTracesBeyondItsMemory) {
+  options_.keep_rule.errors = true;
+  options_.memory_limit = 8 << 20;
+  Begin();
+  constexpr size_t kTraces = 200000;
+  std::vector<Span> roots;
+  for (size_t i = 0; i < kTraces; ++i) {
+    roots.push_back(tracer_.StartSpan("root"));
+    tracer_.StartSpan("child", SpanKind::kInternal, roots.back().context());
+  }
+  for (size_t i = 0; i < kTraces; ++i) {
+    Span& root = roots[i * 7919 % kTraces];
+    root.SetStatus(StatusCode::kError);
+    root.End();
+  }
+  EXPECT_TRUE(pipeline_->Flush(kRuleTimeout));
+  const Account account = pipeline_->Spans();
+  EXPECT_EQ(account.written, 2 * kTraces);
+  EXPECT_EQ(account.kept, 0u);
+  EXPECT_EQ(account.not_wanted, 0u);
+  EXPECT_GT(account.exported, 100u);
+  EXPECT_EQ(account.exported + account.dropped(), 2 * kTraces);
+  // The memory is there again.
+  Span root = tracer_.StartSpan("again");
+  EXPECT_TRUE(root.IsRecording());
+}
+
+TEST_F(KeepRuleTest, MoreMemoryIsForMoreTraces) {
+  options_.keep_rule.errors = true;
+  options_.memory_limit = 256 << 20;
+  Begin();
+  std::vector<Span> roots;
+  for (int i = 0; i < 50000; ++i)
+    roots.push_back(tracer_.StartSpan("root"));
+  roots.clear();
+  EXPECT_EQ(pipeline_->Spans().undecided, 0u);
+  EXPECT_EQ(pipeline_->Spans().not_wanted, 50000u);
+}
+
+TEST_F(KeepRuleTest, AThreadWithoutMemoryShutsDown) {
+  options_.keep_rule.errors = true;
+  options_.memory_limit = 1 << 20;
+  Begin();
+  std::vector<Span> spans;
+  spans.push_back(tracer_.StartSpan("root"));
+  tracer_.StartSpan("child", SpanKind::kInternal, spans[0].context());
+  while (spans.back().IsRecording())
+    spans.push_back(tracer_.StartSpan("open"));
+  std::thread([this] { pipeline_->Shutdown(kRuleTimeout); }).join();
+  EXPECT_EQ(pipeline_->Spans().kept, 0u);
+  EXPECT_EQ(pipeline_->Spans().undecided, 1u);
+}
+
 TEST_F(KeepRuleTest, BoundsTheNumberOfUndecidedTraces) {
   options_.keep_rule.errors = true;
   options_.memory_limit = 100 << 20;

@@ -8,10 +8,12 @@
 #include <atomic>
 #include <condition_variable>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <set>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -37,7 +39,7 @@ TEST(PipelineTest, BoundsTheMemoryOfOpenSpans) {
   CollectingSink sink;
   Pipeline pipeline(options, &sink);
   const Tracer tracer(pipeline, "t");
-  constexpr size_t kSpans = 100000;
+  constexpr size_t kSpans = 1000000;
   std::vector<Span> spans;
   size_t recorded = 0;
   for (size_t i = 0; i < kSpans; ++i) {
@@ -48,6 +50,9 @@ TEST(PipelineTest, BoundsTheMemoryOfOpenSpans) {
   EXPECT_GT(recorded, 500u);
   EXPECT_LT(recorded * 512, options.memory_limit);
   EXPECT_EQ(pipeline.Spans().no_memory, kSpans - recorded);
+  // In no order.
+  for (size_t i = 0; i < kSpans; ++i)
+    std::swap(spans[i], spans[i * 7919 % kSpans]);
   spans.clear();
   EXPECT_TRUE(pipeline.Flush(kPipelineTimeout));
   const Account account = pipeline.Spans();
@@ -55,6 +60,32 @@ TEST(PipelineTest, BoundsTheMemoryOfOpenSpans) {
   EXPECT_EQ(account.kept, 0u);
   EXPECT_EQ(account.exported + account.dropped(), kSpans);
   EXPECT_EQ(sink.spans().size(), account.exported);
+}
+
+TEST(PipelineTest, ManyThreadsShareTheMemory) {
+  CollectingSink sink;
+  PipelineOptions options;
+  options.memory_limit = 16 << 20;
+  Pipeline pipeline(options, &sink);
+  const Tracer tracer(pipeline, "t");
+  constexpr size_t kThreads = 200;
+  std::mutex mutex;
+  std::condition_variable all_have_begun;
+  size_t num_begun = 0;
+  std::vector<std::thread> threads;
+  for (size_t i = 0; i < kThreads; ++i) {
+    threads.emplace_back([&] {
+      const Span span = tracer.StartSpan("a");
+      std::unique_lock<std::mutex> lock(mutex);
+      ++num_begun;
+      all_have_begun.notify_all();
+      all_have_begun.wait(lock, [&] { return num_begun == kThreads; });
+    });
+  }
+  for (std::thread& thread : threads)
+    thread.join();
+  EXPECT_TRUE(pipeline.Flush(kPipelineTimeout));
+  EXPECT_EQ(pipeline.Spans().exported, kThreads);
 }
 
 TEST(PipelineTest, CountsWithoutAnyMemory) {
@@ -222,6 +253,26 @@ TEST(PipelineTest, TakesSpansThatAreLargerThanItsBuffers) {
   // Some remain in the buffer.
   tracer.StartSpan("a").SetAttribute("large", large);
 }
+
+#if defined(__cpp_exceptions)
+// Finds no memory for a batch, as a string of an exporter may.
+class SinkWithoutMemory : public BatchSink {
+ public:
+  ExportResult Export(const Batch&) override { throw std::bad_alloc(); }
+  bool Flush() override { throw std::bad_alloc(); }
+};
+
+TEST(PipelineTest, SurvivesASinkWithoutMemory) {
+  SinkWithoutMemory sink;
+  Pipeline pipeline(PipelineOptions(), &sink);
+  const Tracer tracer(pipeline, "t");
+  tracer.StartSpan("a");
+  EXPECT_FALSE(pipeline.Flush(kPipelineTimeout));
+  EXPECT_EQ(pipeline.Spans().export_failed, 1u);
+  EXPECT_EQ(pipeline.Spans().kept, 0u);
+  EXPECT_EQ(pipeline.LastError(), "the exporter has no memory");
+}
+#endif
 
 TEST(PipelineTest, LetsASpanOutliveIt) {
   CollectingSink sink;

@@ -44,7 +44,8 @@ struct KeepRule {
   bool sampled_from_outside = true;
 
   // The part of Pipeline's memory_limit for ended spans of undecided traces.
-  // When they need more, the oldest trace makes room, and is counted.
+  // When they need more, the oldest trace makes room, and is counted; also when
+  // more traces are undecided than one for each 4 KiB of the limit.
   double memory_share = 0.5;
 
   // True if there is a rule; without one, all is kept.

@@ -51,7 +51,8 @@ struct PipelineOptions {
   // all threads.
   size_t memory_limit = 64 << 20;
   // The part of it that a thread takes for ended ones. A power of two from 4
-  // KiB on; others are rounded up.
+  // KiB on; others are rounded up. New threads take less when more than half of
+  // the memory is used.
   size_t thread_buffer_size = 256 << 10;
 
   // Export begins when so much time has passed, or a thread's buffer is half
@@ -116,9 +117,10 @@ struct Account {
 //   otlp::Tracer tracer(pipeline, "shop.checkout");
 //
 // Any thread may call its functions. After a fork(), the child exports what it
-// writes itself: what was written before is the parent's. REQUIRES: the
-// sink outlives it, and nothing uses its tracers and loggers while it is
-// destroyed or after. A span that is still open then may be destroyed later.
+// writes itself: what was written before is the parent's. A span that is open
+// meanwhile is exported by each process that ends it. REQUIRES: the sink
+// outlives it, and nothing uses its tracers and loggers while it is destroyed
+// or after. A span that is still open then may be destroyed later.
 class Pipeline {
  public:
   // Begins to export. Texts in |options| are copied.
