@@ -27,6 +27,7 @@
 #include "src/pztrace/program_name.h"
 #include "src/pztrace/spans/http_sink.h"
 #include "src/pztrace/spans/span_exporter.h"
+#include "src/pztrace/spans/span_ids.h"
 #include "src/pztrace/tables/exported_tables.h"
 #include "src/pztrace/tables/table_columns.h"
 #include "src/pztrace/tables/trace_database.h"
@@ -112,11 +113,6 @@ class Outputs {
   std::array<OutputFile, kNumTables> files_;
   ExportedTables tables_;
 };
-
-std::string HostName() {
-  char name[256] = "";
-  return gethostname(name, sizeof(name) - 1) == 0 ? name : "";
-}
 
 // The command line.
 struct ExportArguments {

@@ -32,6 +32,7 @@ namespace {
 
 constexpr char kDefaultDataSource[] = "track_event";
 constexpr uint32_t kWritePeriodMs = 250;
+constexpr uint32_t kClearPeriodMs = 5000;
 
 // Returns whether bytes may be a config in protobuf's text format. The numbers
 // of fields and the sizes in a serialized one are no text.
@@ -201,12 +202,21 @@ int RecordMain(int argc, char** argv) {
     return WrongUsage(command,
                       "--rotate needs a configuration with write_into_file");
   }
+  if (!record.endpoint.empty() && record.config.write_period_ms == 0) {
+    return WrongUsage(command,
+                      "--endpoint needs a configuration with write_into_file");
+  }
   if (!ChooseCompression(arguments, &record))
     return kFailure;
   const WatchedRules& watched = record.watched;
   ApplyLimits(limits, !watched.rules.empty(), &record.config);
   if (!limits.is_flight)
     FitIntoFileLimit(&record.config);
+  // After a loss, spans go on as soon as writers repeat their names.
+  if (!record.endpoint.empty() &&
+      record.config.incremental_state_clear_period_ms == 0) {
+    record.config.incremental_state_clear_period_ms = kClearPeriodMs;
+  }
   AddTriggers(watched, arguments.on_triggers, &record.config);
   Select(limits.pids, arguments.names, &record.config);
   return Record(record) ? kSuccess : kFailure;

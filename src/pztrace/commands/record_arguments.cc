@@ -31,6 +31,11 @@ std::vector<program::Option> OutputOptions(RecordArguments* arguments) {
        "where the trace goes; - is the standard output, and the command's "
        "output goes to the standard error then",
        &arguments->record.output},
+      {"--endpoint URL",
+       "send slices, tasks and instants as spans and logs of OpenTelemetry to "
+       "a Collector, such as http://localhost:4318, meanwhile; -o is not "
+       "needed then",
+       &arguments->record.endpoint},
       {"--duration TIME", "stop after this time, as in 10, 1.5s or 200ms",
        &arguments->duration},
       {"--size SIZE",
@@ -206,6 +211,7 @@ std::string ParseFlightRecorder(RecordArguments* arguments,
       : !record.strings.are_empty()       ? "--drop-strings or --hash-strings"
       : !arguments->shared_memory.empty() ? "--shared-memory"
       : record.fails_on_loss              ? "--fail-on-loss"
+      : !record.endpoint.empty()          ? "--endpoint"
       : record.threads.are_wanted()       ? "--scheduling, --samples or --why"
                                           : nullptr;
   if (no_use != nullptr) {
@@ -232,8 +238,18 @@ std::string ParseFlightRecorder(RecordArguments* arguments,
 // Returns the problem with options that exclude each other.
 std::string ProblemOfOptions(const RecordArguments& arguments) {
   const RecordOptions& record = arguments.record;
-  if (record.output.empty() && record.flight_folder.empty())
+  if (record.output.empty() && record.flight_folder.empty() &&
+      record.endpoint.empty()) {
     return "-o FILE is missing";
+  }
+  if (!record.endpoint.empty() &&
+      (!arguments.ring.empty() || !arguments.when.empty() ||
+       !arguments.on_triggers.empty())) {
+    return "--ring, --on-trigger and --when keep packets in memory; `pztrace "
+           "export --endpoint` sends their files";
+  }
+  if (record.output.empty() && !arguments.rotate.empty())
+    return "--rotate needs -o";
   if (!arguments.config_file.empty() && !arguments.data_sources.empty())
     return "--config replaces --data-source; give one";
   if (!arguments.config_file.empty() && !record.categories.empty())
@@ -333,7 +349,7 @@ program::Command RecordCommand(RecordArguments* arguments) {
   }
   return {
       "pztrace record",
-      "-o FILE [options] [-- COMMAND [ARGUMENT...]]",
+      "{-o FILE | --endpoint URL} [options] [-- COMMAND [ARGUMENT...]]",
       R"(Runs a tracing service until the command ends, the time is up, or an interrupt
 arrives. The command, and the programs that it starts, find the service by
 PERFETTO_PRODUCER_SOCK_NAME in their environment. Without a command, all
@@ -353,6 +369,9 @@ a message says that no program had the data source.
 std::string ParseLimits(RecordArguments* arguments, RecordLimits* limits) {
   RecordOptions& record = arguments->record;
   std::string problem = ProblemOfOptions(*arguments);
+  // The device takes everything, and the report counts it.
+  if (record.output.empty() && record.flight_folder.empty())
+    record.output = "/dev/null";
   if (problem.empty() && !arguments->sessions.empty())
     record.session = arguments->sessions[0];
   if (problem.empty())

@@ -23,6 +23,8 @@
 #include "src/pztrace/record/recording_status.h"
 #include "src/pztrace/record/runtime_folder.h"
 #include "src/pztrace/scheduling/scheduling_recorder.h"
+#include "src/pztrace/spans/http_sink.h"
+#include "src/pztrace/spans/live_spans.h"
 #include "src/tracing/ipc/user_folder.h"
 #include "src/tracing/local/flight_folder.h"
 #include "src/tracing/service/name_pattern.h"
@@ -203,12 +205,56 @@ void Stop(const Interrupts& interrupts,
   }
 }
 
+// Connects the Collector that spans are sent to, if there is one. Returns
+// false, and has printed why, if that is not possible.
+bool OpenSpans(const RecordOptions& options,
+               RecordingSink* sink,
+               std::unique_ptr<LiveSpans>* spans) {
+  if (options.endpoint.empty())
+    return true;
+  std::string problem;
+  auto http = CreateHttpSink(options.endpoint, &problem);
+  if (http == nullptr) {
+    PrintError(kProgram, "--endpoint: %s", problem.c_str());
+    return false;
+  }
+  *spans = std::make_unique<LiveSpans>(HostName(), std::move(http));
+  sink->SetObserver([live = spans->get()](protozero::ConstBytes packets) {
+    live->Add(packets);
+  });
+  return true;
+}
+
+// Waits until the spans are sent, but not long for a server that does not take
+// them, and not after another interrupt. Returns false, and has printed why, if
+// not all are sent.
+bool FinishSpans(const Interrupts& interrupts,
+                 RecordingSession* session,
+                 LiveSpans* spans) {
+  constexpr uint64_t kMaxMs = 5000;
+  constexpr uint64_t kMaxInterruptedMs = 2000;
+  constexpr uint32_t kPollMs = 10;
+  const int interruptions = interrupts.count();
+  const uint64_t end = session->service()->NowMs() +
+                       (interruptions == 0 ? kMaxMs : kMaxInterruptedMs);
+  spans->Finish();
+  while (!spans->has_ended()) {
+    if (interrupts.count() != interruptions ||
+        session->service()->NowMs() >= end)
+      spans->Interrupt();
+    session->RunOnce(kPollMs);
+  }
+  return spans->Report();
+}
+
 // Writes the rest of a stopped session, and reports what is in the file.
 // Returns false, and has printed why, if the trace is not whole and that
 // counts.
 bool Finish(const RecordOptions& options,
             EndTime* end,
             const SchedulingRecorder* scheduling,
+            const Interrupts& interrupts,
+            LiveSpans* spans,
             RecordingSession* session,
             RecordingSink* sink) {
   bool ok = false;
@@ -226,7 +272,10 @@ bool Finish(const RecordOptions& options,
           [sink](const std::string& packets) { return sink->Append(packets); });
     }
     sink->Close();
-    ok = ReportRecording(options, stats, *session->problems(), *sink);
+    const bool are_sent =
+        spans == nullptr || FinishSpans(interrupts, session, spans);
+    ok = ReportRecording(options, stats, *session->problems(), *sink) &&
+         (are_sent || !options.fails_on_loss);
   });
   session->Close();
   // Without memory, the losses are unknown.
@@ -323,11 +372,14 @@ bool RecordToFile(const RecordOptions& options,
     return false;
   if (scheduling != nullptr)
     scheduling->Connect(session.socket());
+  std::unique_ptr<LiveSpans> spans;
   RecordingSink sink(&session, options.config.write_period_ms, options.rotation,
                      options.compression);
   if (!options.strings.are_empty())
     sink.FilterStrings(options.strings);
   if (!options.watched.rules.empty() && !sink.Watch(options.watched))
+    return false;
+  if (!OpenSpans(options, &sink, &spans))
     return false;
   if (!sink.Open(options.output))
     return false;
@@ -353,8 +405,8 @@ bool RecordToFile(const RecordOptions& options,
     session.problems()->OnEarlyEnd();
   if (scheduling != nullptr)
     scheduling->Report();
-  const bool is_written =
-      Finish(options, &end, scheduling.get(), &session, &sink);
+  const bool is_written = Finish(options, &end, scheduling.get(), interrupts,
+                                 spans.get(), &session, &sink);
   return WaitForCommand(interrupts, &session) && is_written;
 }
 

@@ -25,6 +25,8 @@ struct RecordOptions {
   // The file of the trace; "-" is the standard output. Empty for a flight
   // recorder.
   std::string output;
+  // The Collector that spans are sent to meanwhile; empty for none.
+  std::string endpoint;
   // The folder of the flight recorder, its size, and the number of programs
   // that share it. REQUIRES: as FlightFolder::Open().
   std::string flight_folder;

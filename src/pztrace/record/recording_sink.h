@@ -5,8 +5,10 @@
 
 #include <stdint.h>
 
+#include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "src/pztrace/record/file_rotator.h"
 #include "src/pztrace/record/loss_warning.h"
@@ -41,6 +43,10 @@ class RecordingSink {
 
   // Leaves these texts out of all files and snapshots. Call it before Open().
   void FilterStrings(const StringFilter::Patterns& patterns);
+  // Calls |observer| with the packets that are written. Call it before Open().
+  void SetObserver(std::function<void(protozero::ConstBytes)> observer) {
+    output_.SetObserver(std::move(observer));
+  }
   // Writes a file when the session records what a rule names. Call it before
   // the first producer connects. Returns false, and has printed why, if that is
   // not possible.

@@ -22,7 +22,10 @@ std::unique_ptr<otlp::BatchSink> CreateHttpSink(const std::string& url,
     program::PrintError(kProgram, "%s", warnings.c_str());
   }
   std::string base = url;
-  while (!base.empty() && base.back() == '/')
+  // A URL of nothing but a scheme stays one.
+  const size_t scheme = base.find("://");
+  const size_t host = scheme == base.npos ? 0 : scheme + 3;
+  while (base.size() > host && base.back() == '/')
     base.pop_back();
   options.traces.url = base + "/v1/traces";
   options.logs.url = base + "/v1/logs";

@@ -29,6 +29,13 @@ void AppendSpanField(uint32_t id,
 
 }  // namespace
 
+uint64_t BatchDeadline() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 +
+         static_cast<uint64_t>(now.tv_nsec) + kExportNs;
+}
+
 void SpanBatches::Add(otlp::Signal signal,
                       const std::string& resource,
                       const std::string& scope,
@@ -42,9 +49,13 @@ void SpanBatches::Add(otlp::Signal signal,
     Send(signal);
 }
 
-void SpanBatches::Flush() {
+void SpanBatches::SendAll() {
   Send(otlp::Signal::kSpans);
   Send(otlp::Signal::kLogs);
+}
+
+void SpanBatches::Flush() {
+  SendAll();
   if (!sink_->Flush())
     reason_ = "not all could be written";
 }
@@ -73,13 +84,9 @@ void SpanBatches::Send(otlp::Signal signal) {
     AppendSpanField(schema::TracesData::kResourceSpansFieldNumber, message,
                     &request);
   }
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
   const otlp::ExportResult result =
       sink_->Export({signal, reinterpret_cast<const uint8_t*>(request.data()),
-                     request.size(), collected.count,
-                     static_cast<uint64_t>(now.tv_sec) * 1'000'000'000 +
-                         static_cast<uint64_t>(now.tv_nsec) + kExportNs});
+                     request.size(), collected.count, BatchDeadline()});
   exported_ += result.exported;
   failed_ += collected.count - result.exported;
   if (result.reason != nullptr)

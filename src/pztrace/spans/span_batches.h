@@ -15,6 +15,10 @@
 
 namespace pztrace {
 
+// Returns the time on the monotonic clock by which a batch has to be sent that
+// is begun now.
+uint64_t BatchDeadline();
+
 // Collects spans and logs, and sends them to a sink, by resources and scopes.
 class SpanBatches {
  public:
@@ -27,6 +31,8 @@ class SpanBatches {
            const std::string& scope,
            std::string_view record);
   // Sends what there is.
+  void SendAll();
+  // The same, and has the sink write it.
   void Flush();
 
   uint64_t exported() const { return exported_; }

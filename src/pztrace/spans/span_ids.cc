@@ -2,12 +2,26 @@
 
 #include "src/pztrace/spans/span_ids.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <initializer_list>
 
 #include "src/program/fnv1a.h"
 
 namespace pztrace {
+
+std::string HostName() {
+  char name[256] = "";
+  return gethostname(name, sizeof(name) - 1) == 0 ? name : "";
+}
+
+std::string SpanIdOf(uint64_t number) {
+  std::string bytes;
+  for (int shift = 56; shift >= 0; shift -= 8)
+    bytes += static_cast<char>(number >> shift);
+  return bytes;
+}
 
 namespace {
 
@@ -28,18 +42,11 @@ uint64_t SpanHashOf(std::string_view text,
   return hash != 0 ? hash : 1;
 }
 
-std::string IdBytesOf(uint64_t number) {
-  std::string bytes;
-  for (int shift = 56; shift >= 0; shift -= 8)
-    bytes += static_cast<char>(number >> shift);
-  return bytes;
-}
-
 // Returns an id of 16 bytes.
 std::string TraceIdOf(std::string_view text,
                       std::initializer_list<uint64_t> numbers) {
   const uint64_t high = SpanHashOf(text, numbers);
-  return IdBytesOf(high) + IdBytesOf(SpanHashOf("low", {high}));
+  return SpanIdOf(high) + SpanIdOf(SpanHashOf("low", {high}));
 }
 
 // The kinds of what has an id.
@@ -48,10 +55,29 @@ constexpr uint64_t kTaskId = 2;
 
 }  // namespace
 
+uint64_t SliceSpanNumber(const std::string& host, const Slice& slice) {
+  return SpanHashOf(host + slice.text->name,
+                    {kSliceId, slice.track, slice.begin_ns, slice.depth});
+}
+
+uint64_t TaskSpanNumber(const std::string& host,
+                        uint64_t process_track,
+                        uint64_t task) {
+  return SpanHashOf(host, {kTaskId, process_track, task});
+}
+
+std::string SliceTraceId(const std::string& host,
+                         uint64_t track,
+                         uint64_t root_ns) {
+  return TraceIdOf(host, {track, root_ns});
+}
+
+std::string TaskTraceId(const std::string& host, uint64_t root_number) {
+  return TraceIdOf(host, {root_number});
+}
+
 void SpanIds::AddSlice(const Slice& slice, const OtelArgs& otel) {
-  const uint64_t id =
-      SpanHashOf(host_ + slice.text->name,
-                 {kSliceId, slice.track, slice.begin_ns, slice.depth});
+  const uint64_t id = SliceSpanNumber(host_, slice);
   if (slice.number >= span_ids_.size())
     span_ids_.resize(slice.number + 1);
   span_ids_[slice.number] = id;
@@ -82,13 +108,13 @@ SpanIdentity SpanIds::OfKey(const SliceKey& slice) const {
   if (own != own_.end())
     return own->second;
   SpanIdentity identity;
-  identity.span_id = IdBytesOf(span_ids_[slice.number]);
+  identity.span_id = SpanIdOf(span_ids_[slice.number]);
   if (slice.parent != UINT64_MAX) {
     const auto parent = own_.find(slice.parent);
     if (parent != own_.end())
       identity.parent_id = parent->second.span_id;
     else if (slice.parent < span_ids_.size() && span_ids_[slice.parent] != 0)
-      identity.parent_id = IdBytesOf(span_ids_[slice.parent]);
+      identity.parent_id = SpanIdOf(span_ids_[slice.parent]);
   }
   const auto root = roots_.find({slice.track, slice.root_ns});
   const uint32_t task = TaskAt(slice.track, slice.root_ns);
@@ -100,7 +126,7 @@ SpanIdentity SpanIds::OfKey(const SliceKey& slice) const {
     if (slice.depth == 0)
       identity.parent_id = around.span_id;
   } else {
-    identity.trace_id = TraceIdOf(host_, {slice.track, slice.root_ns});
+    identity.trace_id = SliceTraceId(host_, slice.track, slice.root_ns);
   }
   return identity;
 }
@@ -108,15 +134,14 @@ SpanIdentity SpanIds::OfKey(const SliceKey& slice) const {
 SpanIdentity SpanIds::OfTask(uint32_t index) const {
   const auto id_of = [&](uint32_t i) {
     const TaskTimeline::Task& task = tasks_.tasks()[i];
-    return SpanHashOf(host_,
-                      {kTaskId, tasks_.processes()[task.process], task.number});
+    return TaskSpanNumber(host_, tasks_.processes()[task.process], task.number);
   };
   SpanIdentity identity;
-  identity.span_id = IdBytesOf(id_of(index));
+  identity.span_id = SpanIdOf(id_of(index));
   const uint32_t parent = tasks_.tasks()[index].parent;
   if (parent != kNoIndex && tasks_.tasks()[parent].first_part != kNoIndex)
-    identity.parent_id = IdBytesOf(id_of(parent));
-  identity.trace_id = TraceIdOf(host_, {id_of(RootOf(index))});
+    identity.parent_id = SpanIdOf(id_of(parent));
+  identity.trace_id = TaskTraceId(host_, id_of(RootOf(index)));
   return identity;
 }
 

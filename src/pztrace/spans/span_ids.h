@@ -25,6 +25,24 @@ struct SpanIdentity {
   std::string parent_id;
 };
 
+// Returns the name of this machine, the host of traces that say no other.
+std::string HostName();
+
+// Ids that depend on the content of a trace and its host only. They are never
+// 0, which is no id.
+uint64_t SliceSpanNumber(const std::string& host, const Slice& slice);
+uint64_t TaskSpanNumber(const std::string& host,
+                        uint64_t process_track,
+                        uint64_t task);
+// Returns the bytes of the id of a span with that number.
+std::string SpanIdOf(uint64_t number);
+// Return the id of the trace of an outermost slice, and of a task that no other
+// one has spawned, from the number of its span.
+std::string SliceTraceId(const std::string& host,
+                         uint64_t track,
+                         uint64_t root_ns);
+std::string TaskTraceId(const std::string& host, uint64_t root_number);
+
 // The ids of all spans of a trace, from a first reading.
 class SpanIds {
  public:

@@ -9,6 +9,7 @@
 #include <variant>
 
 #include "src/otlp/protos/schema.h"
+#include "src/program/text.h"
 
 namespace pztrace {
 
@@ -40,7 +41,7 @@ uint32_t OtelIndexOf(std::string_view text, const char* const (&names)[n]) {
 
 void SetAnyValue(const Value& value, schema::AnyValue* any) {
   if (const auto* text = std::get_if<std::string_view>(&value)) {
-    any->set_string_value(text->data(), text->size());
+    any->set_string_value(program::MadeUtf8(*text));
   } else if (const auto* is = std::get_if<bool>(&value)) {
     any->set_bool_value(*is);
   } else if (const auto* number = std::get_if<int64_t>(&value)) {
@@ -72,7 +73,7 @@ protozero::Message* SpanAttributes::NextValue() {
           ? record_->BeginNestedMessage<schema::KeyValue>(attributes_)
           : levels_.back().list->BeginNestedMessage<schema::KeyValue>(
                 schema::KeyValueList::kValuesFieldNumber);
-  pair->set_key(name_);
+  pair->set_key(program::MadeUtf8(name_));
   return pair->set_value();
 }
 
@@ -122,15 +123,15 @@ bool SpanAttributes::TakeOtel(const Value& value) {
   else if (name == "parent_span_id")
     otel_->parent_id = OtelIdOf(*text, 8);
   else if (name == "trace_state")
-    otel_->trace_state = *text;
+    otel_->trace_state = program::MadeUtf8(*text);
   else if (name == "kind")
     otel_->kind = OtelIndexOf(*text, kKinds);
   else if (name == "status")
     otel_->status = OtelIndexOf(*text, kStatuses);
   else if (name == "status_message")
-    otel_->status_message = *text;
+    otel_->status_message = program::MadeUtf8(*text);
   else if (name == "severity_text")
-    otel_->severity_text = *text;
+    otel_->severity_text = program::MadeUtf8(*text);
   else
     return false;
   return true;

@@ -175,6 +175,8 @@ bool TraceOutput::Write(const uint8_t* data, size_t size) {
     data = reinterpret_cast<const uint8_t*>(filtered_.data());
     size = filtered_.size();
   }
+  if (observer_)
+    observer_({data, size});
   if (!rotation_.is_on()) {
     WriteTo(files_.back().get(), data, size);
     return !is_broken_;

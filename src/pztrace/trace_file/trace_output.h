@@ -9,9 +9,11 @@
 
 #include <atomic>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "protozero/const_bytes.h"
 #include "src/pztrace/trace_file/codec.h"
@@ -65,6 +67,12 @@ class TraceOutput {
   // Writes packets as |filter| leaves them. It has to outlive this. Call it
   // before Open().
   void SetFilter(const StringFilter* filter) { filter_ = filter; }
+
+  // Calls |observer| with the packets that are written, as the filter leaves
+  // them.
+  void SetObserver(std::function<void(protozero::ConstBytes)> observer) {
+    observer_ = std::move(observer);
+  }
 
   // These functions print what is wrong when they return false.
 
@@ -149,6 +157,7 @@ class TraceOutput {
   const Compression compression_;
   const StringFilter* filter_ = nullptr;
   std::string filtered_;
+  std::function<void(protozero::ConstBytes)> observer_;
   Rotation rotation_;
   std::string name_;
   std::string last_finished_;
