@@ -17,6 +17,14 @@ def state(time, kind, tid=TID, cpu=0, dropped=0, sequence=KERNEL):
                 delimited(117, integer(1, cpu) + integer(3, tid) + integer(4, kind)))
 
 
+def waking(time, waker, tid=TID, cpu=0, flags=1, sequence=KERNEL):
+  """The thread `waker` wakes another one, or an interrupt does if `flags` say so."""
+  event = (integer(1, time) + integer(2, waker) + integer(5, flags) +
+           delimited(20, integer(2, tid) + integer(5, cpu)))
+  return packet(sequence, integer(8, time), integer(58, 6),
+                delimited(1, integer(1, cpu) + delimited(2, event)))
+
+
 def tree(*threads, sequence=KERNEL):
   """`threads` are (pid, tid, name)."""
   return packet(sequence, delimited(122, b''.join(
@@ -48,13 +56,19 @@ def interned_stacks(*stacks, mapping='/usr/lib/libc.so.6', sequence=KERNEL):
   return packet(sequence, integer(13, 1), delimited(12, data))
 
 
-def sample(time, stack, tid=TID, cpu=0, weight=1000000, mode=1, unit=None,
+def sample(time, stack, tid=TID, cpu=0, weight=1000000, mode=1, unit=None, counter='',
            sequence=KERNEL):
   return packet(sequence, integer(8, time), integer(58, 6), integer(13, 2),
                 delimited(135, delimited(1, integer(2, 41) + integer(3, tid)) +
                           delimited(3, integer(2, cpu) + integer(3, mode)) +
                           integer(6, stack) + integer(11, weight) +
-                          (delimited(9, integer(3, unit)) if unit else b'')))
+                          (delimited(9, delimited(2, counter.encode()) + integer(3, unit))
+                           if unit else b'')))
+
+
+def waiting_stack(time, stack, **kwargs):
+  """The stack with which the thread begins to wait."""
+  return sample(time, stack, weight=1, unit=9, counter='context-switches', **kwargs)
 
 
 def task_trace(runs, request=''):

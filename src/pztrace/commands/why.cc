@@ -23,6 +23,7 @@
 #include "src/pztrace/why/request_texts.h"
 #include "src/pztrace/why/slow_slices.h"
 #include "src/pztrace/why/thread_causes.h"
+#include "src/pztrace/why/waker_slices.h"
 
 namespace pztrace {
 
@@ -163,8 +164,19 @@ std::string WaitsText(const ExplainedSlice& slice) {
   return text;
 }
 
+// Returns who ended a wait.
+std::string WakerText(const ThreadCauses::Waker& waker,
+                      const WakerSlices& slices) {
+  if (waker.is_in_interrupt || waker.name.empty())
+    return ", ended by an interrupt";
+  const WakerSlices::Place* const place = slices.Find(waker);
+  return ", woken by " + ShownName(waker.name) +
+         (place == nullptr ? "" : PlaceText(*place->text, place->args));
+}
+
 void PrintWait(const ExplainedSlice& slice,
                const ThreadCauses::Wait& wait,
+               const WakerSlices& wakers,
                uint64_t first_ns) {
   printf(
       "%32s from %s on%s", DurationText(wait.end_ns - wait.begin_ns).c_str(),
@@ -172,6 +184,8 @@ void PrintWait(const ExplainedSlice& slice,
       slice.PlaceAt(wait.begin_ns).c_str());
   if (wait.is_blocked)
     printf(", not to be interrupted, as for a disk");
+  if (wait.waker)
+    printf("%s", WakerText(*wait.waker, wakers).c_str());
   for (size_t i = 0; i < wait.stack.size(); ++i)
     printf("%s%s", i == 0 ? ": " : " < ", ShownName(wait.stack[i]).c_str());
   printf("\n");
@@ -207,6 +221,7 @@ void PrintOthers(const ExplainedSlice& slice,
 
 void PrintCauses(const ExplainedSlice& slice,
                  const OtherThreads& others,
+                 const WakerSlices& wakers,
                  const ThreadNames& names,
                  uint64_t first_ns) {
   const ThreadCauses& causes = slice.causes;
@@ -225,7 +240,7 @@ void PrintCauses(const ExplainedSlice& slice,
   PrintShare("waited", causes.times.waited_ns, dur_ns,
              causes.num_waits == 0 ? "" : WaitsText(slice));
   for (size_t i = 0; i < causes.waits.size(); ++i) {
-    PrintWait(slice, causes.waits[i], first_ns);
+    PrintWait(slice, causes.waits[i], wakers, first_ns);
     PrintOthers(slice, causes.waits[i], slice.first_wait + i, others, names);
   }
   if (causes.unknown_ns != 0) {
@@ -243,6 +258,7 @@ const char* MostlyText(const TimeDivision& times) {
 void PrintSlice(const ExplainedSlice& slice,
                 const Tracks& tracks,
                 const OtherThreads& others,
+                const WakerSlices& wakers,
                 const ThreadNames& names,
                 uint64_t first_ns) {
   const SlowSlice& slow = *slice.slow;
@@ -254,7 +270,7 @@ void PrintSlice(const ExplainedSlice& slice,
          DurationText(slow.begin_ns - first_ns).c_str(),
          slow.is_open ? ", and had not ended" : "",
          MostlyText(slice.causes.times));
-  PrintCauses(slice, others, names, first_ns);
+  PrintCauses(slice, others, wakers, names, first_ns);
 }
 
 // Prints a request. Returns false, and has printed why, if there is none.
@@ -282,6 +298,7 @@ bool PrintSlices(SlowSlices* slow,
   slow->Finish();
   const ThreadNames names(*times, reader.tracks());
   OtherThreads others(times, reader.tracks());
+  WakerSlices wakers;
   std::vector<ExplainedSlice> slices;
   for (const SlowSlice& slice : slow->slices()) {
     const uint32_t thread = times->ThreadOf(slice.track, reader.tracks());
@@ -290,11 +307,13 @@ bool PrintSlices(SlowSlices* slow,
          others.num_waits()});
     for (const ThreadCauses::Wait& wait : slices.back().causes.waits)
       others.AddWait(thread, wait.begin_ns, wait.end_ns);
+    wakers.Want(slices.back().causes);
   }
   TimelineReader* again = nullptr;
   const auto add = [&](const Slice& slice, bool is_open) {
     slow->AddInner(slice, is_open, *again);
     others.AddSlice(slice, *again);
+    wakers.Add(slice, times->ThreadOf(slice.track, reader.tracks()), *again);
   };
   TimelineReader::Callbacks callbacks;
   callbacks.reads_details = true;
@@ -307,7 +326,8 @@ bool PrintSlices(SlowSlices* slow,
   for (size_t i = 0; i < slices.size(); ++i) {
     if (i != 0)
       putchar('\n');
-    PrintSlice(slices[i], reader.tracks(), others, names, reader.first_ns());
+    PrintSlice(slices[i], reader.tracks(), others, wakers, names,
+               reader.first_ns());
   }
   const std::string left_out =
       CountOf(slow->num_without_thread(), "slice") +

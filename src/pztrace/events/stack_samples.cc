@@ -60,29 +60,73 @@ void StackSamples::Add(const KernelPacket& packet) {
       MessageOf(sample.execution_context(), packet,
                 InternedData::kStackSampleExecutionContextsFieldNumber,
                 sample.execution_context_iid()));
-  const StackPacket::CounterDescriptor::Decoder counter(
-      MessageOf(sample.primary_descriptor(), packet,
-                InternedData::kStackSampleCounterDescriptorsFieldNumber,
-                sample.primary_descriptor_iid()));
   uint32_t callsite = kNone;
   if (sample.has_callstack())
     callsite = InlineCallsiteOf(sample.callstack());
   else if (sample.has_callstack_iid())
     callsite = CallsiteOf(packet, sample.callstack_iid());
+  const uint8_t counter =
+      sample.has_primary_descriptor()
+          ? AddCounter(sample.primary_descriptor())
+          : CounterOf(packet, sample.primary_descriptor_iid());
+  if (counters_[counter].is_time && time_period_ns_ == 0)
+    time_period_ns_ = sample.primary_weight();
   samples_.push_back(
       {*packet.time_ns(), sample.primary_weight(), task.tid(), task.pid(),
        callsite, execution.has_cpu() ? execution.cpu() : kNone,
        static_cast<uint8_t>(execution.mode()),
-       sample.has_unwind_error() || sample.has_unwind_error_iid(),
-       counter.unit() == StackPacket::UNIT_NANOSECONDS});
+       sample.has_unwind_error() || sample.has_unwind_error_iid(), counter});
+}
+
+StackSamples::Sequence& StackSamples::SequenceOf(const KernelPacket& packet) {
+  Sequence& sequence = sequences_[packet.sequence()];
+  if (sequence.num_clears != packet.num_clears()) {
+    sequence = Sequence();
+    sequence.num_clears = packet.num_clears();
+  }
+  return sequence;
+}
+
+uint8_t StackSamples::CounterOf(const KernelPacket& packet, uint64_t iid) {
+  if (iid == 0)
+    return 0;
+  Sequence& sequence = SequenceOf(packet);
+  const auto known = sequence.counters.find(iid);
+  if (known != sequence.counters.end())
+    return known->second;
+  const ConstBytes bytes = packet.FindInterned(
+      InternedData::kStackSampleCounterDescriptorsFieldNumber, iid);
+  const uint8_t counter = AddCounter(bytes);
+  if (bytes.data != nullptr)
+    sequence.counters.emplace(iid, counter);
+  return counter;
+}
+
+uint8_t StackSamples::AddCounter(ConstBytes bytes) {
+  const StackPacket::CounterDescriptor::Decoder descriptor(bytes);
+  Counter counter;
+  counter.name = descriptor.name().ToStdString();
+  counter.is_of_waits = descriptor.unit() == StackPacket::UNIT_COUNT &&
+                        counter.name == "context-switches";
+  counter.is_of_running =
+      !counter.is_of_waits && descriptor.unit() != StackPacket::UNIT_BYTES;
+  counter.is_time = descriptor.unit() == StackPacket::UNIT_NANOSECONDS;
+  for (size_t i = 0; i < counters_.size(); ++i) {
+    if (counters_[i].name == counter.name &&
+        counters_[i].is_of_running == counter.is_of_running &&
+        counters_[i].is_time == counter.is_time) {
+      return static_cast<uint8_t>(i);
+    }
+  }
+  // More are those of no recorder.
+  if (counters_.size() > UINT8_MAX)
+    return 0;
+  counters_.push_back(std::move(counter));
+  return static_cast<uint8_t>(counters_.size() - 1);
 }
 
 uint32_t StackSamples::CallsiteOf(const KernelPacket& packet, uint64_t iid) {
-  Sequence& sequence = sequences_[packet.sequence()];
-  if (sequence.num_clears != packet.num_clears()) {
-    sequence.num_clears = packet.num_clears();
-    sequence.callsites.clear();
-  }
+  Sequence& sequence = SequenceOf(packet);
   const auto known = sequence.callsites.find(iid);
   if (known != sequence.callsites.end())
     return known->second;

@@ -44,6 +44,17 @@ class StackSamples {
     uint32_t frame;
     uint32_t depth;
   };
+  // The quantity that is sampled.
+  struct Counter {
+    std::string name;
+    // True if samples say what ran: they are taken by the time of threads on
+    // processors, or by what they do there.
+    bool is_of_running = true;
+    // True if weights are known to be nanoseconds.
+    bool is_time = false;
+    // True if samples have the stacks with which threads begin to wait.
+    bool is_of_waits = false;
+  };
   struct Sample {
     uint64_t time_ns;
     uint64_t weight;  // In the unit of the sampling, mostly nanoseconds.
@@ -53,7 +64,7 @@ class StackSamples {
     uint32_t cpu;       // kNone if it is not known.
     uint8_t mode;       // A StackSample.Mode.
     bool has_error;     // True if the stack is not whole.
-    bool is_time;       // True if the weight is known to be nanoseconds.
+    uint8_t counter;    // The number of its Counter.
   };
   static_assert(sizeof(Sample) == 40, "many are kept");
 
@@ -65,6 +76,11 @@ class StackSamples {
 
   bool is_empty() const { return samples_.empty(); }
   const std::vector<Sample>& samples() const { return samples_; }
+  const Counter& CounterOf(const Sample& sample) const {
+    return counters_[sample.counter];
+  }
+  // Returns the running time that a sample stands for; 0 if it is not known.
+  uint64_t time_period_ns() const { return time_period_ns_; }
   const std::vector<Callsite>& callsites() const { return callsites_; }
   const std::vector<Frame>& frames() const { return frames_; }
   const std::vector<Mapping>& mappings() const { return mappings_; }
@@ -83,10 +99,11 @@ class StackSamples {
  private:
   // A place in a file: its path, its build id and the address.
   using Place = std::tuple<std::string, std::string, uint64_t>;
-  // The callsites of a sequence by the numbers of their callstacks.
+  // The callsites and counters of a sequence by the numbers that packets use.
   struct Sequence {
     uint64_t num_clears = 0;
     std::unordered_map<uint64_t, uint32_t> callsites = {};
+    std::unordered_map<uint64_t, uint8_t> counters = {};
   };
   using FrameKey =
       std::tuple<std::string, uint32_t, uint64_t, std::string, uint32_t>;
@@ -94,6 +111,9 @@ class StackSamples {
 
   void AddSymbols(protozero::ConstBytes bytes);
   void Symbolize();
+  Sequence& SequenceOf(const protozero::KernelPacket& packet);
+  uint8_t CounterOf(const protozero::KernelPacket& packet, uint64_t iid);
+  uint8_t AddCounter(protozero::ConstBytes descriptor);
   uint32_t CallsiteOf(const protozero::KernelPacket& packet, uint64_t iid);
   uint32_t InlineCallsiteOf(protozero::ConstBytes stack);
   uint32_t FrameOf(const protozero::KernelPacket& packet, uint64_t iid);
@@ -102,6 +122,9 @@ class StackSamples {
   uint32_t AddCallsite(uint32_t parent, uint32_t frame);
 
   std::vector<Sample> samples_;
+  // The first one is that of samples that do not say it.
+  std::vector<Counter> counters_ = std::vector<Counter>(1);
+  uint64_t time_period_ns_ = 0;
   std::vector<Callsite> callsites_;
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> callsite_ids_;
   std::vector<Frame> frames_;

@@ -333,8 +333,11 @@ class Page {
     Times time(first_ns_);
     NumberList stack;
     for (size_t i = first; i < end; ++i) {
-      time.Add(samples.samples()[i].time_ns);
-      stack.Add(NodeOf(samples.samples()[i].callsite));
+      const StackSamples::Sample& sample = samples.samples()[i];
+      if (!samples.CounterOf(sample).is_of_running)
+        continue;
+      time.Add(sample.time_ns);
+      stack.Add(NodeOf(sample.callsite));
     }
     values->Name("samples");
     values->Begin(Container::kDictionary);

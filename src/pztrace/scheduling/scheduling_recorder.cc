@@ -75,8 +75,15 @@ bool SchedulingRecorder::Open() {
   std::string error;
   wakeup_.Reset(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   has_events_ = recording_.Open(&error);
-  if (has_events_)
+  if (has_events_) {
+    if (!recording_.why_no_wakings().empty()) {
+      PrintError(kProgram,
+                 "threads count as waiting until they run, and not until they "
+                 "are woken: %s",
+                 recording_.why_no_wakings().c_str());
+    }
     return true;
+  }
   PrintError(kProgram, "%s is not recorded: %s%s", WhatIsMissing(options_),
              error.c_str(),
              options_.has_switches

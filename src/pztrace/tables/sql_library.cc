@@ -40,7 +40,7 @@ CREATE VIEW slices AS SELECT * FROM slice;
 CREATE VIEW sched AS SELECT * FROM sched_slice;
 CREATE VIEW perf_sample AS
   SELECT id, ts, utid, cpu, cpu_mode, callsite_id, unwind_error
-  FROM stack_sample;
+  FROM stack_sample WHERE counter IS NOT 'context-switches';
 CREATE VIEW stats AS
   SELECT 'traced_buf_trace_writer_packet_loss' AS name, NULL AS key,
     NULL AS idx, 'data_loss' AS severity, 'trace' AS source,

@@ -107,7 +107,17 @@ void ThreadRows::WriteParts(RowWriter* runs, RowWriter* states) const {
                         is_last ? -1 : static_cast<int64_t>(part.dur_ns()),
                         {},
                         utid,
-                        KernelStateText(part.state)};
+                        KernelStateText(part.state),
+                        {},
+                        {}};
+      if (const ThreadStateTable::Waking* const waking =
+              all.WakingOf(thread, i)) {
+        row.irq_context = waking->is_in_interrupt;
+        const uint32_t waker = all.FindTid(waking->tid);
+        if (waker != ThreadStateTable::kNone && waking->tid != 0)
+          row.waker_utid =
+              utid_of_(all.pid(waker), all.tid(waker), all.name(waker));
+      }
       if (is_running)
         row.cpu = KnownNumber(part.cpu, ThreadStateTable::kNoCpu);
       WriteRow(kThreadStateTable, row, states);
@@ -135,6 +145,7 @@ void ThreadRows::WriteSamples(RowWriter* rows) const {
                             TextOrNull(ModeText(sample.mode)),
                             KnownNumber(sample.callsite, StackSamples::kNone),
                             sample.weight,
+                            TextOrNull(times_.samples().CounterOf(sample).name),
                             TextOrNull(sample.has_error ? "not whole" : "")},
              rows);
   }

@@ -31,6 +31,8 @@ struct ThreadPartRow {
   std::optional<uint32_t> cpu;
   uint32_t utid;
   TextCell state;  // The state after it, in sched_slice.
+  std::optional<uint32_t> waker_utid;
+  std::optional<int64_t> irq_context;
 };
 
 inline constexpr std::tuple kThreadPartColumns{
@@ -55,7 +57,13 @@ inline constexpr std::tuple kThreadStateTable = std::tuple_cat(
                            "Running; R: it could run, R+: it was preempted; "
                            "S: it waits, D: without signals; there is no row "
                            "where it is unknown",
-                           &ThreadPartRow::state}});
+                           &ThreadPartRow::state},
+               TableColumn{"waker_utid",
+                           "the thread that woke it; null if it is not known",
+                           &ThreadPartRow::waker_utid},
+               TableColumn{"irq_context",
+                           "1 if an interrupt woke it, while that thread ran",
+                           &ThreadPartRow::irq_context}});
 
 struct StackSampleRow {
   PrimaryKey id;
@@ -66,6 +74,7 @@ struct StackSampleRow {
   TextCell cpu_mode;
   std::optional<uint32_t> callsite_id;
   uint64_t weight;
+  TextCell counter;
   TextCell unwind_error;
 };
 
@@ -80,6 +89,11 @@ inline constexpr std::tuple kStackSampleTable{
                 &StackSampleRow::callsite_id},
     TableColumn{"weight", "mostly the processor time that it stands for, in ns",
                 &StackSampleRow::weight},
+    TableColumn{
+        "counter",
+        "the quantity that is sampled; context-switches: the stack with "
+        "which a thread began to wait",
+        &StackSampleRow::counter},
     TableColumn{"unwind_error", "null if the stack is whole",
                 &StackSampleRow::unwind_error}};
 

@@ -27,14 +27,30 @@ constexpr size_t kMaxSearched = 1000;
 // Less running time without samples says nothing: a sample may be late.
 constexpr uint64_t kMinUnsampled = 5;
 
+// A time in which a thread waits, and the part of all its states.
+struct FoundWait {
+  ThreadPart clipped;
+  size_t part;
+};
+
+// Returns the stack with which a wait began, or else one near that.
 std::vector<std::string> StackOfWait(const StackSamples& samples,
                                      int64_t tid,
                                      const ThreadPart& part) {
+  const auto [first_leaving, end_leaving] =
+      samples.Find(tid, part.begin_ns, part.begin_ns + 1);
+  for (size_t i = first_leaving; i < end_leaving; ++i) {
+    const StackSamples::Sample& sample = samples.samples()[i];
+    if (samples.CounterOf(sample).is_of_waits)
+      return samples.StackOf(sample.callsite, ThreadCauses::kMaxFrames);
+  }
   const auto [first, end] = samples.Find(
       tid, part.begin_ns - std::min(part.begin_ns, kStackLeadNs), part.end_ns);
   // The last one before it, or else the first one in it.
   std::optional<size_t> found;
   for (size_t i = first; i < end; ++i) {
+    if (!samples.CounterOf(samples.samples()[i]).is_of_running)
+      continue;
     const bool is_before = samples.samples()[i].time_ns <= part.begin_ns;
     if (!is_before && found)
       break;
@@ -44,6 +60,28 @@ std::vector<std::string> StackOfWait(const StackSamples& samples,
     return {};
   return samples.StackOf(samples.samples()[*found].callsite,
                          ThreadCauses::kMaxFrames);
+}
+
+// Returns who woke the thread after a wait, if that is in the trace.
+std::optional<ThreadCauses::Waker> WakerOf(const ThreadStateTable& states,
+                                           const ThreadNames& names,
+                                           uint32_t thread,
+                                           size_t wait) {
+  if (wait + 1 == states.num_parts(thread))
+    return std::nullopt;
+  const ThreadStateTable::Waking* const waking =
+      states.WakingOf(thread, wait + 1);
+  if (waking == nullptr)
+    return std::nullopt;
+  ThreadCauses::Waker waker{waking->time_ns, ThreadStateTable::kNone, "",
+                            waking->is_in_interrupt};
+  if (waking->tid == 0)
+    return waker;
+  waker.thread = states.FindTid(waking->tid);
+  waker.name = waker.thread == ThreadStateTable::kNone
+                   ? "thread " + std::to_string(waking->tid)
+                   : names.Get(waker.thread);
+  return waker;
 }
 
 void AddNeighbours(const ThreadStateTable& states,
@@ -102,17 +140,19 @@ void AddSamples(const ThreadTimes& times,
     const bool is_running =
         part < states.num_parts(thread) &&
         states.PartOf(thread, part).state == ThreadState::kRunning;
-    if (!is_running || sample.callsite == StackSamples::kNone)
+    if (!is_running || sample.callsite == StackSamples::kNone ||
+        !samples.CounterOf(sample).is_of_running) {
       continue;
+    }
     ++callsites[sample.callsite];
     causes->num_in_kernel +=
         sample.mode == protozero::trace::StackSample::MODE_KERNEL;
     sampled_ns += sample.weight;
   }
-  if (!samples.is_empty() && samples.samples().front().is_time) {
+  if (samples.time_period_ns() != 0) {
     const uint64_t ran_ns = causes->times.ran_ns;
     const uint64_t unsampled_ns = ran_ns - std::min(ran_ns, sampled_ns);
-    if (unsampled_ns / kMinUnsampled > samples.samples().front().weight &&
+    if (unsampled_ns / kMinUnsampled > samples.time_period_ns() &&
         unsampled_ns > ran_ns / 4) {
       causes->unsampled_ns = unsampled_ns;
     }
@@ -158,7 +198,7 @@ ThreadCauses CausesOf(const ThreadTimes& times,
                       uint64_t end_ns) {
   const ThreadStateTable& states = times.states();
   ThreadCauses causes;
-  std::vector<ThreadPart> waits;
+  std::vector<FoundWait> waits;
   std::vector<ThreadPart> ready;
   uint64_t known_ns = 0;
   size_t i = states.PartAt(thread, begin_ns);
@@ -178,7 +218,7 @@ ThreadCauses CausesOf(const ThreadTimes& times,
       ready.push_back(part);
     } else if (ThreadStateTable::IsWaiting(part.state)) {
       causes.times.waited_ns += part.dur_ns();
-      waits.push_back(part);
+      waits.push_back({part, i});
     } else {
       continue;
     }
@@ -188,17 +228,22 @@ ThreadCauses CausesOf(const ThreadTimes& times,
   causes.num_ready = ready.size();
   causes.num_waits = waits.size();
   std::stable_sort(waits.begin(), waits.end(),
-                   [](const ThreadPart& a, const ThreadPart& b) {
-                     return a.dur_ns() > b.dur_ns();
+                   [](const FoundWait& a, const FoundWait& b) {
+                     return a.clipped.dur_ns() > b.clipped.dur_ns();
                    });
   waits.resize(std::min(waits.size(), kMaxSearched));
-  for (const ThreadPart& part : waits)
-    causes.wait_times.emplace_back(part.begin_ns, part.end_ns);
+  for (const FoundWait& wait : waits) {
+    causes.wait_times.emplace_back(wait.clipped.begin_ns, wait.clipped.end_ns);
+  }
   waits.resize(std::min(waits.size(), ThreadCauses::kMaxWaits));
-  for (const ThreadPart& part : waits) {
+  for (const FoundWait& wait : waits) {
+    const ThreadPart whole = states.PartOf(thread, wait.part);
     causes.waits.push_back(
-        {part.begin_ns, part.end_ns, part.state == ThreadState::kBlocked,
-         StackOfWait(times.samples(), states.tid(thread), part)});
+        {wait.clipped.begin_ns, wait.clipped.end_ns,
+         whole.state == ThreadState::kBlocked,
+         StackOfWait(times.samples(), states.tid(thread), whole),
+         whole.end_ns > end_ns ? std::nullopt
+                               : WakerOf(states, names, thread, wait.part)});
   }
   AddNeighbours(states, names, std::move(ready), &causes);
   AddSamples(times, thread, begin_ns, end_ns, &causes);

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,12 +18,20 @@ namespace pztrace {
 
 // The reasons why a thread took as long as it did.
 struct ThreadCauses {
+  // The thread that ended a wait, or that ran when an interrupt did.
+  struct Waker {
+    uint64_t time_ns;
+    uint32_t thread;  // ThreadStateTable::kNone if it is not known.
+    std::string name;
+    bool is_in_interrupt;
+  };
   // A time in which it waited.
   struct Wait {
     uint64_t begin_ns;
     uint64_t end_ns;
     bool is_blocked;                 // True if no signal could wake it.
     std::vector<std::string> stack;  // The innermost function first.
+    std::optional<Waker> waker;
   };
   // A thread that ran on its processor while it was ready.
   struct Neighbour {

@@ -19,6 +19,7 @@
 
 #include "src/tracing/scheduling/kernel_refusal.h"
 #include "src/tracing/scheduling/process_files.h"
+#include "src/tracing/scheduling/waking_tracepoint.h"
 
 #include "protozero/internal/macros.h"
 
@@ -39,6 +40,16 @@ constexpr int kMaxRounds = 5;
 // PERF_FORMAT_LOST, which older headers lack.
 constexpr uint64_t kReadsLosses = 1 << 4;
 
+// A larger difference is not that of two looks at one clock.
+constexpr uint64_t kClockPrecisionNs = 20000;
+
+uint64_t ReadClock(clockid_t clock) {
+  timespec time = {};
+  clock_gettime(clock, &time);
+  return static_cast<uint64_t>(time.tv_sec) * 1000000000 +
+         static_cast<uint64_t>(time.tv_nsec);
+}
+
 size_t PageSize() {
   return static_cast<size_t>(sysconf(_SC_PAGESIZE));
 }
@@ -56,6 +67,8 @@ bool KernelEvents::Open(std::string* error) {
   ring_size_ = kMaxRingSize;
   while (ring_size_ > kMinRingSize && ring_size_ > kMaxRingBytes / processors)
     ring_size_ /= 2;
+  FindPrivileges();
+  CompareClocks();
   for (uint32_t cpu = 0; cpu < processors; ++cpu) {
     const int problem = OpenRing(cpu);
     // That processor is off.
@@ -69,59 +82,114 @@ bool KernelEvents::Open(std::string* error) {
   return true;
 }
 
-int KernelEvents::OpenEvent(int32_t tid, uint32_t cpu) {
+void KernelEvents::FindPrivileges() {
+  if (!options_.has_switches)
+    return;
+  has_leaving_ = options_.samples_hz != 0;
+  if (const auto tracepoint = FindWakingTracepoint(&why_no_wakings_)) {
+    // The kernel has no other clock for tracepoints, which interrupts may pass
+    // that nothing can hold up.
+    clock_ = CLOCK_MONOTONIC;
+    waking_id_ = tracepoint->id;
+    samples_.woken_offset = tracepoint->woken_offset;
+  }
+}
+
+void KernelEvents::FillAttr(KernelRecord::Kind kind,
+                            perf_event_attr* attr) const {
+  const bool has_samples = options_.samples_hz != 0;
+  attr->size = sizeof(*attr);
+  attr->type = PERF_TYPE_SOFTWARE;
+  attr->sample_type = KernelSamples::TypeOf(kind, has_samples);
+  attr->read_format = PERF_FORMAT_TOTAL_TIME_RUNNING | PERF_FORMAT_ID |
+                      (counts_losses_ ? kReadsLosses : 0);
+  attr->sample_id_all = 1;
+  attr->inherit = 1;
+  attr->exclude_hv = 1;
+  attr->exclude_callchain_kernel = 1;
+  attr->use_clockid = 1;
+  attr->clockid = clock_;
+  attr->watermark = 1;
+  attr->wakeup_watermark = static_cast<uint32_t>(ring_size_ / 4);
+  if (kind == KernelRecord::Kind::kWaking) {
+    attr->type = PERF_TYPE_TRACEPOINT;
+    attr->config = waking_id_;
+    attr->sample_period = 1;
+    return;
+  }
+  if (kind == KernelRecord::Kind::kLeaving) {
+    attr->config = PERF_COUNT_SW_CONTEXT_SWITCHES;
+    attr->sample_period = 1;
+    return;
+  }
+  attr->config = has_samples ? PERF_COUNT_SW_CPU_CLOCK : PERF_COUNT_SW_DUMMY;
+  attr->sample_period = options_.sample_period();
+  attr->context_switch = options_.has_switches;
+  attr->comm = 1;
+  attr->comm_exec = 1;
+  attr->task = 1;
+  attr->mmap = has_samples;
+  attr->mmap2 = has_samples;
+  attr->exclude_kernel = !has_samples || !samples_kernel_;
+  attr->build_id = has_samples && wants_build_ids_;
+}
+
+int KernelEvents::OpenEvent(KernelRecord::Kind kind,
+                            int32_t tid,
+                            uint32_t cpu) {
   const bool has_samples = options_.samples_hz != 0;
   perf_event_attr attr = {};
-  attr.size = sizeof(attr);
-  attr.type = PERF_TYPE_SOFTWARE;
-  attr.config = has_samples ? PERF_COUNT_SW_CPU_CLOCK : PERF_COUNT_SW_DUMMY;
-  attr.sample_period = options_.sample_period();
-  attr.sample_type = KernelSampleType(has_samples);
-  attr.read_format = PERF_FORMAT_TOTAL_TIME_RUNNING | PERF_FORMAT_ID |
-                     (counts_losses_ ? kReadsLosses : 0);
-  attr.sample_id_all = 1;
-  attr.context_switch = options_.has_switches;
-  attr.comm = 1;
-  attr.comm_exec = 1;
-  attr.task = 1;
-  attr.mmap = has_samples;
-  attr.mmap2 = has_samples;
-  attr.inherit = 1;
-  attr.disabled = tid == 0;
+  FillAttr(kind, &attr);
+  attr.disabled = tid <= 0;
   attr.enable_on_exec = tid == 0;
-  attr.exclude_kernel = !has_samples || !samples_kernel_;
-  attr.exclude_hv = 1;
-  attr.exclude_callchain_kernel = 1;
-  attr.use_clockid = 1;
-  attr.clockid = CLOCK_BOOTTIME;
-  attr.watermark = 1;
-  attr.wakeup_watermark = static_cast<uint32_t>(ring_size_ / 4);
-  attr.build_id = has_samples && wants_build_ids_;
   const long fd =
       syscall(SYS_perf_event_open, &attr, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+  if (fd >= 0 || kind != KernelRecord::Kind::kSample)
+    return static_cast<int>(fd);
   // Kernels before 6.0, and before 5.12, do not know these.
-  if (fd < 0 && errno == EINVAL &&
-      (std::exchange(counts_losses_, false) ||
-       std::exchange(wants_build_ids_, false))) {
-    return OpenEvent(tid, cpu);
+  if (errno == EINVAL && (std::exchange(counts_losses_, false) ||
+                          std::exchange(wants_build_ids_, false))) {
+    return OpenEvent(kind, tid, cpu);
   }
-  if (fd < 0 && errno == EACCES && has_samples &&
-      std::exchange(samples_kernel_, false)) {
-    return OpenEvent(tid, cpu);
+  if (errno == EACCES && has_samples && std::exchange(samples_kernel_, false))
+    return OpenEvent(kind, tid, cpu);
+  return -1;
+}
+
+bool KernelEvents::OpenEventFor(const Ring& ring,
+                                KernelRecord::Kind kind,
+                                int32_t tid,
+                                ScopedFd* fd) {
+  fd->Reset(OpenEvent(kind, tid, ring.cpu));
+  if (!fd->is_valid() && errno == EMFILE && RaiseLimit())
+    fd->Reset(OpenEvent(kind, tid, ring.cpu));
+  if (!fd->is_valid() ||
+      ioctl(fd->get(), PERF_EVENT_IOC_SET_OUTPUT, ring.fd.get()) != 0) {
+    return false;
   }
-  return static_cast<int>(fd);
+  if (kind != KernelRecord::Kind::kSample)
+    samples_.kinds[ReadCounts(fd->get()).id] = kind;
+  return true;
 }
 
 int KernelEvents::OpenRing(uint32_t cpu) {
   Ring ring;
   ring.cpu = cpu;
-  ring.fd.Reset(OpenEvent(0, cpu));
+  ring.fd.Reset(OpenEvent(KernelRecord::Kind::kSample, 0, cpu));
   if (!ring.fd.is_valid())
     return errno;
-  const int problem = MapRing(&ring);
-  if (problem == 0)
-    rings_.push_back(std::move(ring));
-  return problem;
+  if (const int problem = MapRing(&ring))
+    return problem;
+  // The rest is for those who may.
+  has_leaving_ =
+      has_leaving_ &&
+      OpenEventFor(ring, KernelRecord::Kind::kLeaving, 0, &ring.leaving);
+  if (waking_id_ != 0 &&
+      !OpenEventFor(ring, KernelRecord::Kind::kWaking, -1, &ring.wakings)) {
+    waking_id_ = 0;
+  }
+  rings_.push_back(std::move(ring));
+  return 0;
 }
 
 int KernelEvents::MapRing(Ring* ring) {
@@ -133,7 +201,8 @@ int KernelEvents::MapRing(Ring* ring) {
       ring->memory = memory;
       ring->size = ring_size_;
       ring->reader = std::make_unique<KernelRing>(
-          static_cast<const uint8_t*>(memory) + PageSize(), ring_size_);
+          static_cast<const uint8_t*>(memory) + PageSize(), ring_size_,
+          samples_);
       return 0;
     }
     // Other recorders of this user may have most of the locked memory.
@@ -143,21 +212,28 @@ int KernelEvents::MapRing(Ring* ring) {
   }
 }
 
+void KernelEvents::AddEvent(int32_t tid,
+                            Event event,
+                            std::vector<Event>* events) {
+  event.id = ReadCounts(event.fd.get()).id;
+  owners_[event.id] = tid;
+  events->push_back(std::move(event));
+}
+
 int KernelEvents::AttachThread(int32_t tid, std::vector<Event>* events) {
   for (size_t i = 0; i < rings_.size(); ++i) {
     const Ring& ring = rings_[i];
     Event event;
     event.ring = i;
-    event.fd.Reset(OpenEvent(tid, ring.cpu));
-    if (!event.fd.is_valid() && errno == EMFILE && RaiseLimit())
-      event.fd.Reset(OpenEvent(tid, ring.cpu));
-    if (!event.fd.is_valid() ||
-        ioctl(event.fd.get(), PERF_EVENT_IOC_SET_OUTPUT, ring.fd.get()) != 0) {
+    if (!OpenEventFor(ring, KernelRecord::Kind::kSample, tid, &event.fd))
       return errno;
+    AddEvent(tid, std::move(event), events);
+    Event leaving;
+    leaving.ring = i;
+    if (has_leaving_ &&
+        OpenEventFor(ring, KernelRecord::Kind::kLeaving, tid, &leaving.fd)) {
+      AddEvent(tid, std::move(leaving), events);
     }
-    event.id = ReadCounts(event.fd.get()).id;
-    owners_[event.id] = tid;
-    events->push_back(std::move(event));
   }
   return 0;
 }
@@ -199,12 +275,20 @@ bool KernelEvents::Attach(int32_t pid,
   return true;
 }
 
+void KernelEvents::StartWakings() {
+  for (const Ring& ring : rings_) {
+    if (ring.wakings.is_valid())
+      ioctl(ring.wakings.get(), PERF_EVENT_IOC_ENABLE, 0);
+  }
+}
+
 void KernelEvents::Wait(int timeout_ms, int other_fd) {
   std::vector<pollfd> fds;
   fds.push_back({other_fd, POLLIN, 0});
   for (const Ring& ring : rings_)
     fds.push_back({ring.fd.get(), POLLIN, 0});
   poll(fds.data(), static_cast<nfds_t>(fds.size()), timeout_ms);
+  CompareClocks();
 }
 
 void KernelEvents::Read(size_t index, std::vector<KernelRecord>* records) {
@@ -213,11 +297,9 @@ void KernelEvents::Read(size_t index, std::vector<KernelRecord>* records) {
   // Processors of 32 bits have no atomic access to it.
   const uint64_t head = static_cast<volatile __u64&>(page->data_head);
   __sync_synchronize();
+  const size_t first = records->size();
   ring.reader->Read(head, records);
-  for (KernelRecord& record : *records) {
-    if (record.kind == KernelRecord::Kind::kLost)
-      record.cpu = ring.cpu;
-  }
+  FinishRecords(ring, first, records);
   __sync_synchronize();
   static_cast<volatile __u64&>(page->data_tail) = ring.reader->tail();
 }
@@ -228,11 +310,43 @@ void KernelEvents::ReadLast(size_t index,
   Read(index, records);
   const Ring& ring = rings_[index];
   uint64_t lost = ring.lost_before + ReadCounts(ring.fd.get()).lost;
+  if (ring.leaving.is_valid())
+    lost += ReadCounts(ring.leaving.get()).lost;
+  if (ring.wakings.is_valid())
+    lost += ReadCounts(ring.wakings.get()).lost;
   for (const auto& [pid, events] : attached_) {
     for (const Event& event : events)
       lost += event.ring == index ? ReadCounts(event.fd.get()).lost : 0;
   }
-  ring.reader->AddUntoldLoss(lost, now, records);
+  const size_t first = records->size();
+  ring.reader->AddUntoldLoss(lost, now - clock_offset_, records);
+  FinishRecords(ring, first, records);
+}
+
+void KernelEvents::FinishRecords(const Ring& ring,
+                                 size_t first,
+                                 std::vector<KernelRecord>* records) const {
+  for (size_t i = first; i < records->size(); ++i) {
+    KernelRecord& record = (*records)[i];
+    record.time += clock_offset_;
+    if (record.kind == KernelRecord::Kind::kLost) {
+      record.cpu = ring.cpu;
+      record.lost_until += clock_offset_;
+    }
+  }
+}
+
+void KernelEvents::CompareClocks() {
+  if (clock_ == CLOCK_BOOTTIME)
+    return;
+  const uint64_t before = ReadClock(clock_);
+  const uint64_t offset = ReadClock(CLOCK_BOOTTIME) - before;
+  // The difference only grows when the machine sleeps. It stays as it is
+  // otherwise, so that times stay in order.
+  if (offset - clock_offset_ > kClockPrecisionNs &&
+      ReadClock(clock_) - before < kClockPrecisionNs) {
+    clock_offset_ = offset;
+  }
 }
 
 KernelEvents::Counts KernelEvents::ReadCounts(int fd) const {
@@ -250,7 +364,7 @@ uint64_t KernelEvents::RanOn(int32_t pid, int32_t tid, uint32_t cpu) const {
   for (const Event& event : process->second) {
     const auto owner = owners_.find(event.id);
     if (rings_[event.ring].cpu == cpu && owner != owners_.end() &&
-        owner->second == tid) {
+        owner->second == tid && samples_.kinds.count(event.id) == 0) {
       return ReadCounts(event.fd.get()).ran;
     }
   }
@@ -264,14 +378,18 @@ void KernelEvents::Detach(int32_t pid) {
   for (const Event& event : it->second) {
     rings_[event.ring].lost_before += ReadCounts(event.fd.get()).lost;
     owners_.erase(event.id);
+    samples_.kinds.erase(event.id);
   }
   attached_.erase(it);
 }
 
 bool KernelEvents::IsRepeated(const KernelRecord& record,
                               bool has_own_events) const {
-  if (!has_own_events || record.kind >= KernelRecord::Kind::kLost)
+  // The events of kWaking belong to no thread.
+  if (!has_own_events || record.kind >= KernelRecord::Kind::kLost ||
+      record.kind == KernelRecord::Kind::kWaking) {
     return false;
+  }
   const auto owner = owners_.find(record.event_id);
   return owner == owners_.end() || owner->second != record.tid;
 }

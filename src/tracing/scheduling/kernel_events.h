@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
 #include <map>
 #include <memory>
@@ -18,6 +19,8 @@
 
 #include "protozero/internal/macros.h"
 
+struct perf_event_attr;
+
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 namespace internal {
@@ -30,6 +33,10 @@ namespace internal {
 // makes inherit them. The events with which the rings are opened belong to the
 // opening thread, and do nothing there: a child process has them from its
 // exec() on, so a command is recorded from its first instruction.
+//
+// Where this process has the privileges, each thread has another event for each
+// processor, of kLeaving, and each processor has one of kWaking for all threads
+// of the machine: the kernel does not tell a thread's own event who wakes it.
 class KernelEvents {
  public:
   struct Options {
@@ -53,6 +60,9 @@ class KernelEvents {
   // Opens the rings. The calling thread's later child processes are recorded.
   // Returns false, and says why and what helps, if the kernel forbids it.
   bool Open(std::string* error);
+  // Returns why records of kWaking are missing, and what helps, after Open();
+  // empty if this process may not have them anyway.
+  const std::string& why_no_wakings() const { return why_no_wakings_; }
   // Opens events for all threads of a process, and adds those that it has
   // found. Returns false, and says why and what helps, if the kernel forbids
   // it; true if the process has ended. REQUIRES: Open() has returned true.
@@ -60,6 +70,8 @@ class KernelEvents {
   // Returns how long the thread has run on the processor since Attach(), in
   // nanoseconds, with threads that it has made since then.
   uint64_t RanOn(int32_t pid, int32_t tid, uint32_t cpu) const;
+  // Begins to record who wakes threads, if this process may.
+  void StartWakings();
   // Closes the events of Attach(). Threads that have inherited them are not
   // recorded any more.
   void Detach(int32_t pid);
@@ -91,6 +103,8 @@ class KernelEvents {
     std::unique_ptr<KernelRing> reader;
     // The losses of events that are closed.
     uint64_t lost_before = 0;
+    ScopedFd leaving;
+    ScopedFd wakings;
   };
   struct Event {
     size_t ring = 0;
@@ -98,8 +112,22 @@ class KernelEvents {
     uint64_t id = 0;
   };
 
-  // Returns a descriptor, or -1 and sets errno. A |tid| of 0 is this thread.
-  int OpenEvent(int32_t tid, uint32_t cpu);
+  // Gives records from |first| on the boot clock's time.
+  void FinishRecords(const Ring& ring,
+                     size_t first,
+                     std::vector<KernelRecord>* records) const;
+  void CompareClocks();
+  // Finds out what this process may see besides the states of its threads.
+  void FindPrivileges();
+  void FillAttr(KernelRecord::Kind kind, perf_event_attr* attr) const;
+  // Returns a descriptor, or -1 and sets errno. A |tid| of 0 is this thread, -1
+  // means all threads.
+  int OpenEvent(KernelRecord::Kind kind, int32_t tid, uint32_t cpu);
+  // Does it for an event that writes to |ring|.
+  bool OpenEventFor(const Ring& ring,
+                    KernelRecord::Kind kind,
+                    int32_t tid,
+                    ScopedFd* fd);
   // Returns an errno.
   int OpenRing(uint32_t cpu);
   int MapRing(Ring* ring);
@@ -113,6 +141,7 @@ class KernelEvents {
     uint64_t lost = 0;
   };
   Counts ReadCounts(int fd) const;
+  void AddEvent(int32_t tid, Event event, std::vector<Event>* events);
   int AttachThread(int32_t tid, std::vector<Event>* events);
   // Lets this process have more descriptors. Returns whether it can.
   bool RaiseLimit();
@@ -123,6 +152,15 @@ class KernelEvents {
   // True if events count what they could not write.
   bool counts_losses_ = true;
   size_t ring_size_ = 0;
+  bool has_leaving_ = false;
+  // The number of the tracepoint; 0 if this process may not see it.
+  uint64_t waking_id_ = 0;
+  // The clock of the kernel's records, and the time by which the boot clock is
+  // ahead of it.
+  clockid_t clock_ = CLOCK_BOOTTIME;
+  uint64_t clock_offset_ = 0;
+  std::string why_no_wakings_;
+  KernelSamples samples_;
   std::vector<Ring> rings_;
   std::map<int32_t, std::vector<Event>> attached_;
   // The threads of events, by the events' ids.

@@ -80,15 +80,38 @@ void ReadTrailer(Bytes bytes, KernelRecord* record) {
   record->event_id = bytes.Take<uint64_t>();
 }
 
-bool ReadSample(Bytes bytes, uint16_t misc, KernelRecord* record) {
-  record->kind = RecordKind::kSample;
+// Reads the data of a tracepoint:
+//
+//   | size u32 | type u16 | flags u8 | preempt count u8 | ... | woken s32 | ...
+bool ReadWaking(Bytes bytes, size_t woken_offset, KernelRecord* record) {
+  const uint32_t size = bytes.Take<uint32_t>();
+  if (bytes.is_short() || size > bytes.size())
+    return false;
+  Bytes flags(bytes.data(), size);
+  Bytes woken = flags;
+  flags.Skip(sizeof(uint16_t));
+  record->common_flags = flags.Take<uint8_t>();
+  woken.Skip(woken_offset);
+  record->subject_tid = woken.Take<int32_t>();
+  return !flags.is_short() && !woken.is_short();
+}
+
+bool ReadSample(Bytes bytes,
+                uint16_t misc,
+                const KernelSamples& samples,
+                KernelRecord* record) {
   record->is_in_kernel =
       (misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL;
   record->event_id = bytes.Take<uint64_t>();
+  const auto kind = samples.kinds.find(record->event_id);
+  record->kind =
+      kind == samples.kinds.end() ? RecordKind::kSample : kind->second;
   ReadThread(&bytes, &record->pid, &record->tid);
   record->time = bytes.Take<uint64_t>();
   record->cpu = bytes.Take<uint32_t>();
   bytes.Skip(sizeof(uint32_t));
+  if (record->kind == RecordKind::kWaking)
+    return ReadWaking(bytes, samples.woken_offset, record);
   const uint64_t depth = bytes.Take<uint64_t>();
   if (bytes.is_short() || depth > bytes.size() / sizeof(uint64_t))
     return false;
@@ -160,13 +183,18 @@ bool ReadBody(uint32_t type, uint16_t misc, Bytes bytes, KernelRecord* record) {
 
 }  // namespace
 
-uint64_t KernelSampleType(bool has_stacks) {
+uint64_t KernelSamples::TypeOf(RecordKind kind, bool has_stacks) {
   constexpr uint64_t kTrailer = PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
                                 PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER;
+  if (kind == RecordKind::kWaking)
+    return kTrailer | PERF_SAMPLE_RAW;
   return kTrailer | (has_stacks ? PERF_SAMPLE_CALLCHAIN : 0);
 }
 
-bool ParseKernelRecord(const uint8_t* data, size_t size, KernelRecord* record) {
+bool ParseKernelRecord(const uint8_t* data,
+                       size_t size,
+                       const KernelSamples& samples,
+                       KernelRecord* record) {
   *record = KernelRecord();
   Bytes bytes(data, size);
   const uint32_t type = bytes.Take<uint32_t>();
@@ -174,7 +202,7 @@ bool ParseKernelRecord(const uint8_t* data, size_t size, KernelRecord* record) {
   if (bytes.Take<uint16_t>() != size || bytes.is_short())
     return false;
   if (type == PERF_RECORD_SAMPLE)
-    return ReadSample(bytes, misc, record);
+    return ReadSample(bytes, misc, samples, record);
   if (bytes.size() < kTrailerSize)
     return false;
   const size_t body_size = bytes.size() - kTrailerSize;

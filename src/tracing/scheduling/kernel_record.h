@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "protozero/internal/macros.h"
@@ -38,6 +39,10 @@ struct KernelRecord {
     kMap,
     // The stack of the thread.
     kSample,
+    // The stack of the thread, which is about to leave the processor.
+    kLeaving,
+    // The thread, or an interrupt meanwhile, wakes the subject.
+    kWaking,
     // Records of this ring are missing.
     kLost,
     // The thread was found in that state when its events were opened, which is
@@ -50,6 +55,8 @@ struct KernelRecord {
   Kind kind = Kind::kLost;
   // True if a sample was taken in the kernel.
   bool is_in_kernel = false;
+  // The flags of the kernel's trace events, if the record is of kWaking.
+  uint8_t common_flags = 0;
   uint32_t cpu = 0;
   // The time on CLOCK_BOOTTIME.
   uint64_t time = 0;
@@ -75,13 +82,24 @@ struct KernelRecord {
   std::vector<uint64_t> stack;
 };
 
-// The fields of perf_event_attr::sample_type that KernelEvents asks for, and
-// ParseKernelRecord() expects. With |has_stacks|, samples have callchains.
-uint64_t KernelSampleType(bool has_stacks);
+// The layout of samples, which depends on the event that has written them.
+struct KernelSamples {
+  // The kinds of events by their ids. Others are of kSample.
+  std::unordered_map<uint64_t, KernelRecord::Kind> kinds;
+  // The offset of the thread that is woken in the data of kWaking.
+  size_t woken_offset = 0;
+
+  // Returns the fields of perf_event_attr::sample_type that KernelEvents asks
+  // for. With |has_stacks|, events of kSample have callchains.
+  static uint64_t TypeOf(KernelRecord::Kind kind, bool has_stacks);
+};
 
 // Reads a record, header and all. Nothing in it is trusted. Returns false if it
 // is of no use here, or not well-formed.
-bool ParseKernelRecord(const uint8_t* bytes, size_t size, KernelRecord* record);
+bool ParseKernelRecord(const uint8_t* bytes,
+                       size_t size,
+                       const KernelSamples& samples,
+                       KernelRecord* record);
 
 }  // namespace internal
 PROTOZERO_ABI_END

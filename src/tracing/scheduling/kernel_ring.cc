@@ -42,7 +42,7 @@ void KernelRing::Read(uint64_t head, std::vector<KernelRecord>* records) {
     Copy(tail_, size, copy_.data());
     tail_ += size;
     KernelRecord record;
-    if (!ParseKernelRecord(copy_.data(), size, &record))
+    if (!ParseKernelRecord(copy_.data(), size, samples_, &record))
       continue;
     if (record.kind == KernelRecord::Kind::kLost) {
       num_told_ += record.lost;

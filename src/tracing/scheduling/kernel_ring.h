@@ -26,8 +26,9 @@ namespace internal {
 // rest of what is there is given up, and counts as one lost record.
 class KernelRing {
  public:
-  // REQUIRES: |size| is a power of two; the bytes outlive this.
-  KernelRing(const uint8_t* data, size_t size) : data_(data), size_(size) {}
+  // REQUIRES: |size| is a power of two; the bytes and |samples| outlive this.
+  KernelRing(const uint8_t* data, size_t size, const KernelSamples& samples)
+      : data_(data), size_(size), samples_(samples) {}
 
   // Appends the records up to |head|, without those that are of no use. A
   // kLost record has the time of the last record before the gap.
@@ -54,6 +55,7 @@ class KernelRing {
 
   const uint8_t* const data_;
   const size_t size_;
+  const KernelSamples& samples_;
   uint64_t tail_ = 0;
   // The time of the last record.
   uint64_t last_time_ = 0;

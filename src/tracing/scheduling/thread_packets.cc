@@ -16,8 +16,9 @@ using trace::TracePacket;
 
 // The number of stacks that are remembered.
 constexpr size_t kMaxStacks = 1 << 16;
-// The id of the quantity that is sampled.
-constexpr uint64_t kClockCounterId = 1;
+// The ids of the quantities that are sampled.
+constexpr uint64_t kClockId = 1;
+constexpr uint64_t kWaitsId = 2;
 
 void FillProcess(int32_t pid,
                  const ThreadStates::Process& process,
@@ -62,6 +63,7 @@ ThreadPackets::Packet ThreadPackets::NewPacket(uint64_t time) {
 
 void ThreadPackets::WriteBeginning(uint64_t time) {
   stacks_.Clear();
+  named_wakers_.clear();
   loss_generation_ = context_->writer().loss_generation();
   Packet packet = context_->NewTracePacket<TracePacket>();
   first_chunk_ = context_->writer().chunk_id();
@@ -70,9 +72,13 @@ void ThreadPackets::WriteBeginning(uint64_t time) {
   if (sample_period_ != 0) {
     auto* const data = packet->set_interned_data();
     auto* const counter = data->add_stack_sample_counter_descriptors();
-    counter->set_iid(kClockCounterId);
+    counter->set_iid(kClockId);
     counter->set_name("cpu_clock");
     counter->set_unit(trace::StackSample::UNIT_NANOSECONDS);
+    auto* const waits = data->add_stack_sample_counter_descriptors();
+    waits->set_iid(kWaitsId);
+    waits->set_name("context-switches");
+    waits->set_unit(trace::StackSample::UNIT_COUNT);
   }
   auto* const tree = packet->set_generic_kernel_process_tree();
   for (const auto& [pid, process] : states_->processes())
@@ -123,8 +129,41 @@ void ThreadPackets::AddLoss(uint64_t number) {
   context_->writer().LosePackets(LossReason::kMemoryFull, number);
 }
 
+void ThreadPackets::WriteWaking(const KernelRecord& record,
+                                const ThreadStates::Thread& thread) {
+  if (record.tid > 0 && !states_->Contains(record.tid) &&
+      named_wakers_.insert(record.tid).second) {
+    ThreadStates::Thread waker;
+    waker.pid = record.pid;
+    waker.name = ThreadName(record.pid, record.tid);
+    WriteThread(record.time, record.tid, waker);
+  }
+  Packet packet = NewPacket(record.time);
+  auto* const bundle = packet->set_ftrace_events();
+  bundle->set_cpu(record.cpu);
+  auto* const event = bundle->add_event();
+  event->set_timestamp(record.time);
+  event->set_pid(static_cast<uint32_t>(record.tid));
+  event->set_common_flags(record.common_flags);
+  auto* const waking = event->set_sched_waking();
+  waking->set_pid(record.subject_tid);
+  waking->set_target_cpu(static_cast<int32_t>(thread.cpu));
+}
+
 void ThreadPackets::WriteSample(const CodeMaps& maps,
                                 const KernelRecord& record) {
+  WriteStack(maps, record, kClockId, sample_period_);
+}
+
+void ThreadPackets::WriteWait(const CodeMaps& maps,
+                              const KernelRecord& record) {
+  WriteStack(maps, record, kWaitsId, 1);
+}
+
+void ThreadPackets::WriteStack(const CodeMaps& maps,
+                               const KernelRecord& record,
+                               uint64_t counter,
+                               uint64_t weight) {
   Packet packet = NewPacket(record.time);
   packet->set_sequence_flags(TracePacket::SEQ_NEEDS_INCREMENTAL_STATE);
   const uint64_t stack = stacks_.Intern(maps, record.pid, record.stack);
@@ -137,8 +176,8 @@ void ThreadPackets::WriteSample(const CodeMaps& maps,
   sample->set_task_context_iid(task);
   sample->set_execution_context_iid(execution);
   sample->set_callstack_iid(stack);
-  sample->set_primary_descriptor_iid(kClockCounterId);
-  sample->set_primary_weight(sample_period_);
+  sample->set_primary_descriptor_iid(counter);
+  sample->set_primary_weight(weight);
 }
 
 }  // namespace internal

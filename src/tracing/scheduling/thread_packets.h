@@ -5,6 +5,7 @@
 
 #include <stdint.h>
 
+#include <set>
 #include <string>
 
 #include "protozero/tracing/data_source_writers.h"
@@ -34,6 +35,9 @@ class ThreadPackets final {
   void WriteState(uint64_t time,
                   int32_t tid,
                   const ThreadStates::Thread& thread);
+  // Writes who woke a thread.
+  void WriteWaking(const KernelRecord& record,
+                   const ThreadStates::Thread& thread);
   void WriteName(uint64_t time, int32_t tid, const std::string& name);
   void WriteThread(uint64_t time,
                    int32_t tid,
@@ -44,6 +48,8 @@ class ThreadPackets final {
   // Counts records that the kernel could not write.
   void AddLoss(uint64_t number);
   void WriteSample(const CodeMaps& maps, const KernelRecord& record);
+  // Writes the stack with which the thread of |record| begins to wait.
+  void WriteWait(const CodeMaps& maps, const KernelRecord& record);
 
   const StackTable& stacks() const { return stacks_; }
 
@@ -53,11 +59,18 @@ class ThreadPackets final {
   // Begins a packet, before which it repeats what the trace may have forgotten.
   Packet NewPacket(uint64_t time);
   void WriteBeginning(uint64_t time);
+  void WriteStack(const CodeMaps& maps,
+                  const KernelRecord& record,
+                  uint64_t counter,
+                  uint64_t weight);
 
   const uint64_t sample_period_;
   TraceContext* context_ = nullptr;
   const ThreadStates* states_ = nullptr;
   StackTable stacks_;
+  // The threads that are not recorded, and whose names the trace has, since
+  // they have woken recorded ones.
+  std::set<int32_t> named_wakers_;
   ChunkID first_chunk_ = 0;
   uint32_t loss_generation_ = 0;
 };

@@ -114,13 +114,33 @@ void ThreadRecording::Write(const KernelRecord& record) {
       events_.IsRepeated(record, thread->second.has_own_events)) {
     return;
   }
+  if (kind == KernelRecord::Kind::kLeaving) {
+    leaving_[record.tid] = record;
+    return;
+  }
   maps_.Add(record);
   states_.Add(record);
+  WriteWait(record);
   const auto process = states_.processes().find(record.subject_pid);
   if (kind == KernelRecord::Kind::kExec && process != states_.processes().end())
     packets_.WriteProcess(time_, process->first, process->second);
   if (kind == KernelRecord::Kind::kSample && record.tid > 0)
     packets_.WriteSample(maps_, record);
+}
+
+void ThreadRecording::WriteWait(const KernelRecord& record) {
+  if (leaving_.empty() || record.kind == KernelRecord::Kind::kWaking)
+    return;
+  const auto leaving = leaving_.find(record.tid);
+  if (leaving == leaving_.end())
+    return;
+  KernelRecord stack = std::move(leaving->second);
+  leaving_.erase(leaving);
+  // The stack of a preempted thread says no more than samples do.
+  if (record.kind != KernelRecord::Kind::kWait)
+    return;
+  stack.time = record.time;
+  packets_.WriteWait(maps_, stack);
 }
 
 void ThreadRecording::AddFound(int32_t pid, int32_t tid) {
@@ -163,6 +183,11 @@ void ThreadRecording::OnState(uint64_t time,
                               const ThreadStates::Thread& thread) {
   if (options_.has_switches)
     packets_.WriteState(time, tid, thread);
+}
+
+void ThreadRecording::OnWaking(const KernelRecord& record,
+                               const ThreadStates::Thread& thread) {
+  packets_.WriteWaking(record, thread);
 }
 
 void ThreadRecording::OnThread(int32_t tid,

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "protozero/tracing/data_source_writers.h"
@@ -36,8 +37,13 @@ class ThreadRecording final : private ThreadStates::Observer {
 
   // See KernelEvents::Open().
   bool Open(std::string* error) { return events_.Open(error); }
+  // See KernelEvents::why_no_wakings().
+  const std::string& why_no_wakings() const { return events_.why_no_wakings(); }
   // Writes with |context| from now on.
-  void Begin(TraceContext* context) { packets_.Begin(context, states_); }
+  void Begin(TraceContext* context) {
+    packets_.Begin(context, states_);
+    events_.StartWakings();
+  }
 
   // Returns whether the process is recorded already, since a recorded one has
   // made it.
@@ -68,6 +74,8 @@ class ThreadRecording final : private ThreadStates::Observer {
   void ReadRings(bool is_last);
   void WriteRecords(uint64_t until);
   void Write(const KernelRecord& record);
+  // Writes the stack of a thread if the record says that it waits.
+  void WriteWait(const KernelRecord& record);
   // Removes threads that have ended while records were lost.
   void RemoveEnded();
 
@@ -75,6 +83,8 @@ class ThreadRecording final : private ThreadStates::Observer {
   void OnState(uint64_t time,
                int32_t tid,
                const ThreadStates::Thread& thread) override;
+  void OnWaking(const KernelRecord& record,
+                const ThreadStates::Thread& thread) override;
   void OnThread(int32_t tid, const ThreadStates::Thread& thread) override;
   void OnProcess(int32_t pid, const ThreadStates::Process& process) override;
   void OnRename(uint64_t time, int32_t tid, const std::string& name) override;
@@ -87,6 +97,8 @@ class ThreadRecording final : private ThreadStates::Observer {
   ThreadPackets packets_;
   // The records that wait for earlier ones.
   std::vector<KernelRecord> records_;
+  // The stacks of the threads that are about to leave their processors.
+  std::unordered_map<int32_t, KernelRecord> leaving_;
   // The time of the last look.
   uint64_t looked_at_ = 0;
   // The time of the last record that was written.

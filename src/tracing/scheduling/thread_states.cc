@@ -44,6 +44,8 @@ void ThreadStates::Add(const KernelRecord& record) {
     return ForgetStates(record);
   if (record.kind == RecordKind::kExit)
     return Remove(record.time, record.subject_tid);
+  if (record.kind == RecordKind::kWaking)
+    return Wake(record);
   // A thread that has ended has no number any more.
   if (record.tid <= 0)
     return;
@@ -140,6 +142,15 @@ void ThreadStates::Leave(const KernelRecord& record, Thread* thread) {
   if (thread->state != kRunning)
     thread->cpu = record.cpu;
   SetState(record.time, record.tid, thread, state);
+}
+
+void ThreadStates::Wake(const KernelRecord& record) {
+  const auto it = threads_.find(record.subject_tid);
+  // One that is about to wait is waiting only when it has left its processor.
+  if (it == threads_.end() || it->second.state != kWaiting)
+    return;
+  it->second.state = kRunnable;
+  observer_->OnWaking(record, it->second);
 }
 
 void ThreadStates::AddFound(const KernelRecord& record, Thread* thread) {

@@ -54,6 +54,8 @@ class ThreadStates {
    public:
     virtual ~Observer() = default;
     virtual void OnState(uint64_t time, int32_t tid, const Thread& thread) = 0;
+    // Called when |thread| was woken, which |record| says.
+    virtual void OnWaking(const KernelRecord& record, const Thread& thread) = 0;
     virtual void OnThread(int32_t tid, const Thread& thread) = 0;
     virtual void OnProcess(int32_t pid, const Process& process) = 0;
     virtual void OnRename(uint64_t time,
@@ -85,6 +87,7 @@ class ThreadStates {
   // Lets a thread run on a processor, whose last thread has left it.
   void Run(const KernelRecord& record, Thread* thread);
   void Leave(const KernelRecord& record, Thread* thread);
+  void Wake(const KernelRecord& record);
   void AddFound(const KernelRecord& record, Thread* thread);
   void AddFork(const KernelRecord& record);
   void ForgetStates(const KernelRecord& loss);

@@ -15,6 +15,8 @@ namespace protozero {
 PROTOZERO_ABI_BEGIN
 namespace internal {
 
+using trace::FtraceEvent;
+using trace::FtraceEventBundle;
 using trace::GenericKernelProcessTree;
 using trace::GenericKernelTaskRenameEvent;
 using trace::GenericKernelTaskStateEvent;
@@ -74,6 +76,10 @@ void ThreadStateTable::Add(const KernelPacket& packet) {
       if (packet.time_ns())
         AddState(packet.message(), *packet.time_ns(), packet.sequence());
       return;
+    case TracePacket::kFtraceEventsFieldNumber:
+      if (packet.time_ns())
+        AddWakings(packet.message(), *packet.time_ns(), packet.sequence());
+      return;
     case TracePacket::kGenericKernelTaskRenameEventFieldNumber: {
       const GenericKernelTaskRenameEvent::Decoder rename(packet.message());
       ThreadOf(rename.tid()).name = rename.comm().ToStdString();
@@ -99,6 +105,36 @@ void ThreadStateTable::AddState(ConstBytes bytes,
   uint32_t cpu = kNoCpu;
   if (event.has_cpu())
     cpu = std::min(static_cast<uint32_t>(event.cpu()), kNoCpu);
+  AddEvent(time_ns, state, cpu, sequence, &thread);
+}
+
+// The packet has the event's time.
+void ThreadStateTable::AddWakings(ConstBytes bytes,
+                                  uint64_t time_ns,
+                                  uint32_t sequence) {
+  // Hardware and software interrupts.
+  constexpr uint32_t kInterruptFlags = 8 | 16;
+  const FtraceEventBundle::Decoder bundle(bytes);
+  for (const auto entry : bundle.event()) {
+    const FtraceEvent::Decoder event(entry);
+    if (!event.has_sched_waking())
+      continue;
+    const trace::SchedWakingFtraceEvent::Decoder waking(event.sched_waking());
+    Thread& thread = ThreadOf(waking.pid());
+    AddEvent(time_ns, KernelState::kWoken,
+             std::min(static_cast<uint32_t>(waking.target_cpu()), kNoCpu),
+             sequence, &thread);
+    thread.wakings.push_back(
+        {time_ns, event.pid(), (event.common_flags() & kInterruptFlags) != 0});
+  }
+}
+
+void ThreadStateTable::AddEvent(uint64_t time_ns,
+                                State state,
+                                uint32_t cpu,
+                                uint32_t sequence,
+                                Thread* added_to) {
+  Thread& thread = *added_to;
   uint32_t bits =
       static_cast<uint32_t>(state) | cpu << kCpuShift |
       ((static_cast<uint32_t>(num_losses_) << kLossShift) & kLossMask);
@@ -155,6 +191,9 @@ void ThreadStateTable::Sort(Thread* thread) {
   }
   thread->times = std::move(times);
   thread->events = std::move(events);
+  std::stable_sort(
+      thread->wakings.begin(), thread->wakings.end(),
+      [](const Waking& a, const Waking& b) { return a.time_ns < b.time_ns; });
   thread->is_sorted = true;
 }
 
@@ -182,6 +221,11 @@ void ThreadStateTable::Settle(Thread* thread) const {
     }
     if (!is_known || has_lost_end)
       shown = KernelState::kUnknown;
+    // A thread that is woken waits for the processor on which it runs then.
+    if (shown == KernelState::kWoken && i + 1 != events.size()) {
+      events[i] &= (uint32_t{1} << kCpuShift) - 1;
+      events[i] |= events[i + 1] >> kCpuShift << kCpuShift;
+    }
     events[i] = (events[i] & ~kStateMask) | static_cast<uint32_t>(shown);
   }
 }
@@ -297,6 +341,21 @@ ThreadStateTable::Part ThreadStateTable::PartOf(uint32_t thread,
   const Thread& of = threads_[thread];
   const uint32_t event = of.events[part];
   return {of.times[part], EndOf(of, part), StateOf(event), event >> kCpuShift};
+}
+
+const ThreadStateTable::Waking* ThreadStateTable::WakingOf(uint32_t index,
+                                                           size_t part) const {
+  const Thread& thread = threads_[index];
+  if (StateOf(thread.events[part]) != KernelState::kWoken)
+    return nullptr;
+  const uint64_t time_ns = thread.times[part];
+  const auto found =
+      std::lower_bound(thread.wakings.begin(), thread.wakings.end(), time_ns,
+                       [](const Waking& waking, uint64_t time) {
+                         return waking.time_ns < time;
+                       });
+  return found == thread.wakings.end() || found->time_ns != time_ns ? nullptr
+                                                                    : &*found;
 }
 
 size_t ThreadStateTable::PartAt(uint32_t thread, uint64_t time_ns) const {

@@ -44,7 +44,7 @@ struct TimeDivision {
 // a loss between them, after two states of which one cannot follow the other,
 // and while another thread got the processor that the thread did not leave.
 //
-// An event takes 12 bytes.
+// An event takes 12 bytes, and 16 more if it says who woke the thread.
 class ThreadStateTable {
  public:
   enum class State : uint8_t {
@@ -81,6 +81,15 @@ class ThreadStateTable {
     uint64_t dur_ns() const { return end_ns - begin_ns; }
   };
 
+  // The reason for the end of a wait.
+  struct Waking {
+    uint64_t time_ns;
+    // The thread that woke the other one, or that an interrupt found when it
+    // did so; 0 if none ran there.
+    uint32_t tid;
+    bool is_in_interrupt;
+  };
+
   // Reads a packet. Those that are no states, names or processes are ignored.
   void Add(const KernelPacket& packet);
   // Makes parts of the events. Call it once, after the last packet.
@@ -109,6 +118,13 @@ class ThreadStateTable {
     return threads_[thread].times.size();
   }
   Part PartOf(uint32_t thread, size_t part) const;
+  // Returns what woke the thread before the part; null if that is not known.
+  const Waking* WakingOf(uint32_t thread, size_t part) const;
+  // Returns the thread of that number, which may have no states; kNone if the
+  // trace does not know it.
+  uint32_t FindTid(int64_t tid) const {
+    return thread_indexes_.Find(static_cast<uint64_t>(tid));
+  }
   // Returns the part at a time; the number of parts if that is before the first
   // one.
   size_t PartAt(uint32_t thread, uint64_t time_ns) const;
@@ -142,6 +158,7 @@ class ThreadStateTable {
     bool is_sorted = true;
     std::vector<uint64_t> times = {};
     std::vector<uint32_t> events = {};  // See EventOf().
+    std::vector<Waking> wakings = {};   // By time, once they are sorted.
     std::vector<Sums> sums = {};        // Before each kStride-th part.
   };
   struct Sequence {
@@ -170,6 +187,12 @@ class ThreadStateTable {
 
   Thread& ThreadOf(int64_t tid);
   void AddState(ConstBytes bytes, uint64_t time_ns, uint32_t sequence);
+  void AddWakings(ConstBytes bytes, uint64_t time_ns, uint32_t sequence);
+  void AddEvent(uint64_t time_ns,
+                State state,
+                uint32_t cpu,
+                uint32_t sequence,
+                Thread* thread);
   void AddTree(ConstBytes bytes);
   static void Sort(Thread* thread);
   void Settle(Thread* thread) const;

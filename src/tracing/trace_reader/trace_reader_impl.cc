@@ -25,7 +25,8 @@ bool IsFromKernel(uint32_t field_id) {
          field_id == TracePacket::kGenericKernelTaskRenameEventFieldNumber ||
          field_id == TracePacket::kGenericKernelProcessTreeFieldNumber ||
          field_id == TracePacket::kStackSampleFieldNumber ||
-         field_id == TracePacket::kModuleSymbolsFieldNumber;
+         field_id == TracePacket::kModuleSymbolsFieldNumber ||
+         field_id == TracePacket::kFtraceEventsFieldNumber;
 }
 
 class ReadKernelPacket final : public KernelPacket {
@@ -174,6 +175,11 @@ void TraceReaderImpl::OnPacket(ConstBytes bytes) {
 
 void TraceReaderImpl::OnKernelPacket(const Packet& packet,
                                      SequenceState* sequence) {
+  // Bundles of many events have no time, and are not read.
+  if (packet.kernel_field_id == TracePacket::kFtraceEventsFieldNumber &&
+      !packet.has_timestamp) {
+    return events_.AddUnread(NameOfUnread(packet.kernel_field_id));
+  }
   // The processes and clocks of other machines are not those of the host.
   if (packet.is_of_other_machine())
     return;

@@ -9,8 +9,8 @@ import sys
 
 from cases import run_cases
 from thread_states import (
-    DEAD, READY, RUNNING, SLEEPING, divided_trace, interned_stacks, sample, state, task_trace,
-    timed_slice, tree)
+    DEAD, READY, RUNNING, SLEEPING, TID, divided_trace, interned_stacks, sample, state,
+    task_trace, timed_slice, tree, waiting_stack, waking)
 from timeline_command import PZTRACE, TimelineCommandTest
 from track_events import MS, described, packet
 from wire import delimited, integer
@@ -126,6 +126,32 @@ class TablesTest(TimelineCommandTest):
         ['10,4000000,0,R+,app', '16,1000000,0,S,app', '20,1000000,0,X,app'])
     # Both names are one table's.
     self.assertEqual(self.query('SELECT count(*) FROM sched_slice', trace), ['5'])
+
+  def test_wakers(self):
+    trace = tree((41, TID, 'main'), (50, 51, 'noisy')) + b''.join(
+        (state(10 * MS, RUNNING), state(11 * MS, SLEEPING), waking(12 * MS, 51),
+         state(13 * MS, RUNNING, cpu=3), state(14 * MS, SLEEPING, cpu=3),
+         waking(15 * MS, 0, flags=9), state(16 * MS, RUNNING), state(17 * MS, SLEEPING),
+         # Only a thread that waits can be woken.
+         state(18 * MS, RUNNING), waking(19 * MS, 51), state(20 * MS, SLEEPING),
+         state(21 * MS, RUNNING)))
+    self.assertEqual(
+        self.query('SELECT s.ts / 1000000, s.dur / 1000000, s.state, w.name, irq_context '
+                   'FROM thread_state s LEFT JOIN thread w ON w.utid = waker_utid ORDER BY ts',
+                   trace),
+        ['10,1,Running,,', '11,1,S,,', '12,1,R,noisy,0', '13,1,Running,,', '14,1,S,,',
+         '15,1,R,,1', '16,1,Running,,', '17,1,S,,', '18,1,Running,,', '20,1,S,,',
+         '21,0,Running,,'])
+    # Another recorder's bundles of many events have no time.
+    self.assertEqual(self.query('SELECT count(*) FROM thread_state',
+                                packet(900, delimited(1, delimited(2, integer(1, 5))))), ['0'])
+
+  def test_stacks_of_waits_are_no_running_time(self):
+    trace = (divided_trace(['a']) + interned_stacks(['main', 'work'], ['main', 'read']) +
+             sample(11 * MS, 1) + waiting_stack(17 * MS, 2))
+    self.assertEqual(self.query('SELECT callsite_id, weight, counter FROM stack_sample '
+                                'ORDER BY ts', trace), ['1,1000000,', '2,1,context-switches'])
+    self.assertEqual(self.query('SELECT callsite_id FROM perf_sample', trace), ['1'])
 
   def test_samples(self):
     trace = (divided_trace(['a']) + interned_stacks(['main', 'work', 'sort'], ['main', 'read']) +

@@ -19,6 +19,8 @@ from recording import BUILD_DIR, PZTRACE, PztraceTest, main
 BUSY = BUILD_DIR / 'busy_threads'
 WITHOUT_CALL = BUILD_DIR / 'without_call'
 RUNNING = 'TASK_STATE_RUNNING'
+WAITING = 'TASK_STATE_INTERRUPTIBLE_SLEEP', 'TASK_STATE_UNINTERRUPTIBLE_SLEEP'
+IN_INTERRUPT = 8
 NOBODY = 65534
 
 Part = collections.namedtuple('Part', 'name tid begin end ran')
@@ -34,6 +36,9 @@ class States:
 
   def __init__(self, test, packets):
     self.runs = collections.defaultdict(list)  # (begin, end) by thread.
+    self.wakings = collections.defaultdict(list)  # (waker, flags) by thread.
+    self.waits = set()  # (thread, time).
+    self.unwoken = 0
     self.unknown = 0
     self.ends = collections.Counter()
     self.names = {}
@@ -50,6 +55,15 @@ class States:
           self.processes[thread.int('tid')] = thread.int('pid')
       for event in packet.all('generic_kernel_task_rename_event'):
         self.names[event.int('tid')] = event.get('comm')
+      for bundle in packet.all('ftrace_events'):
+        for event in bundle.all('event'):
+          # Only a thread that waits is woken.
+          tid = event.all('sched_waking')[0].int('pid')
+          test.assertIn(last[tid][0], WAITING)
+          test.assertGreaterEqual(event.int('timestamp'), now)
+          now = event.int('timestamp')
+          last[tid] = 'woken', now
+          self.wakings[tid].append((event.int('pid'), event.int('common_flags')))
       for event in packet.all('generic_kernel_task_state_event'):
         sequences.add(packet.get('trusted_packet_sequence_id'))
         tid, cpu = event.int('tid'), event.int('cpu')
@@ -58,6 +72,9 @@ class States:
         now = packet.int('timestamp')
         self.first.setdefault(tid, now)
         before, since = last.get(tid, (None, 0))
+        self.unwoken += state == RUNNING and before in WAITING
+        if state in WAITING:
+          self.waits.add((tid, now))
         if state == RUNNING:
           test.assertNotEqual(before, RUNNING)
           test.assertNotIn(cpu, on_cpu)
@@ -386,6 +403,55 @@ class SchedulingTest(PztraceTest):
     self.check_truth(lambda: record('--scheduling'))
     record('--why')
     self.assertTrue(any(packet.all('stack_sample') for packet in self.decode()))
+
+  def test_root_sees_who_woke_a_thread_and_where_it_waited(self):
+    if os.geteuid() != 0:
+      self.skipTest('needs root')
+    result = subprocess.run(
+        ['unshare', '--mount', 'sh', '-c',
+         'mount -t tracefs tracefs /sys/kernel/tracing || exit 77; exec "$@"', 'sh',
+         str(PZTRACE), 'record', '-o', str(self.trace), '--why', '--', str(BUSY)],
+        env=self.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        universal_newlines=True, check=False)
+    if result.returncode == 77 or result.stderr.startswith('unshare'):
+      self.skipTest('no tracefs')
+    self.assertEqual(result.returncode, 0, result.stderr)
+    self.assertIn('nothing lost', result.stderr)
+    self.assertNotIn('count as waiting', result.stderr)
+    packets = self.decode()
+    states = States(self, packets)
+    self.assertEqual(states.unwoken, 0)
+    parts = {part.name: part for part in parse_parts(result.stdout)}
+    read, write, sleep = (parts[name].tid for name in ('read', 'write', 'sleep'))
+    self.assertIn((write, False),
+                  [(tid, flags & IN_INTERRUPT != 0) for tid, flags in states.wakings[read]])
+    self.assertTrue([tid for tid, flags in states.wakings[sleep] if flags & IN_INTERRUPT])
+    # Each wait has its stack, which samples of running time do not have.
+    names = {}
+    tasks = {}
+    stacks = set()
+    for packet in packets:
+      for data in packet.all('interned_data'):
+        for entry in data.all('stack_sample_counter_descriptors'):
+          names[entry.get('iid')] = entry.get('name')
+        for entry in data.all('stack_sample_task_contexts'):
+          tasks[entry.get('iid')] = entry.int('tid')
+      for sample in packet.all('stack_sample'):
+        if names[sample.get('primary_descriptor_iid')] == 'context-switches':
+          self.assertEqual(sample.int('primary_weight'), 1)
+          stacks.add((tasks[sample.get('task_context_iid')], packet.int('timestamp')))
+    self.assertEqual(stacks, states.waits)
+
+  def test_root_is_told_what_wakings_need(self):
+    if os.geteuid() != 0:
+      self.skipTest('needs root')
+    if os.path.exists('/sys/kernel/tracing/events'):
+      self.skipTest('tracefs is mounted')
+    code, _, error = self.run_pztrace('record', '-o', self.trace, '--scheduling',
+                                      '--duration', '0.01')
+    self.assertEqual(code, 0, error)
+    self.assertIn('tracefs is not mounted; `sudo mount -t tracefs tracefs '
+                  '/sys/kernel/tracing` allows it', error)
 
   def test_another_user_is_a_reason(self):
     if os.geteuid() != 0:

@@ -9,7 +9,7 @@ import sys
 from cases import run_cases
 from thread_states import (
     BLOCKED, READY, RUNNING, SLEEPING, TID, divided_trace, interned_stacks, sample, state,
-    task_trace, timed_slice, tree)
+    task_trace, timed_slice, tree, waiting_stack, waking)
 from timeline_command import PZTRACE, TimelineCommandTest
 from track_events import MS, arg, described, track
 from wire import delimited, integer
@@ -33,6 +33,24 @@ def slow_trace():
   return trace + sample(161 * MS - 500, 3)
 
 
+def woken_trace(waker=51, flags=1):
+  """A slice that waits until another thread wakes it in a slice of its own."""
+  trace = described() + tree((41, TID, 'main'), (41, 51, 'worker'))
+  trace += track(12, delimited(4, integer(1, 41) + integer(2, 51) + delimited(5, b'worker')))
+  trace += timed_slice(100 * MS, 110 * MS, 'request')
+  inner = timed_slice(107 * MS, 108 * MS, 'unlock', arg('lock', delimited(6, b'db')), uuid=12,
+                      sequence=2)
+  trace += timed_slice(106 * MS, 109 * MS, 'work', uuid=12, sequence=2, inner=inner)
+  trace += interned_stacks(['main', 'serve', 'spin'], ['main', 'serve', 'lock'])
+  for ms, kind in ((99, RUNNING), (102, SLEEPING)):
+    trace += state(ms * MS, kind)
+  # The last sample before the wait is not its stack.
+  trace += sample(102 * MS - 1, 1) + waiting_stack(102 * MS, 2)
+  trace += state(106 * MS, RUNNING, tid=51, cpu=1) + waking(107 * MS + 1, waker, flags=flags)
+  return trace + b''.join(state(ms * MS, kind) for ms, kind in
+                          ((109, RUNNING), (111, SLEEPING), (112, RUNNING)))
+
+
 class WhyTest(TimelineCommandTest):
   command = 'why'
 
@@ -43,6 +61,18 @@ class WhyTest(TimelineCommandTest):
                          stderr=subprocess.STDOUT, text=True)
     self.assertEqual(run.returncode, code, run.stdout)
     return run.stdout
+
+  def test_who_woke_it_and_the_stack_with_which_it_waited(self):
+    output = self.explain(woken_trace(), 'request')
+    self.assertIn('ran    3.00 ms  30 %  of 1 sample: 100 % spin\n', output)
+    self.assertIn('ready    2.00 ms  20 %  1 time', output)
+    self.assertIn('from 2.00 ms on in request, woken by worker 51 in unlock {"lock":"db"}: '
+                  'lock < serve < main\n', output)
+    output = self.explain(woken_trace(waker=77), 'request')
+    self.assertIn(', woken by thread 77: lock', output)
+    for waker, flags in (0, 1), (51, 9), (51, 16):
+      output = self.explain(woken_trace(waker, flags), 'request')
+      self.assertIn(', ended by an interrupt: lock', output)
 
   def test_the_slowest_of_each_name(self):
     output, error = self.run_command(slow_trace())

@@ -54,16 +54,25 @@ std::string Switch(uint16_t misc, int32_t tid, uint64_t time) {
   return RecordBytes(PERF_RECORD_SWITCH, misc).AddTrailer(tid, time).Done();
 }
 
+// The layout of the events that records are from: 9 for samples.
+KernelSamples Layout() {
+  KernelSamples samples;
+  samples.kinds[10] = RecordKind::kLeaving;
+  samples.kinds[11] = RecordKind::kWaking;
+  samples.woken_offset = 24;
+  return samples;
+}
+
 bool Parse(const std::string& bytes, KernelRecord* record) {
   return ParseKernelRecord(reinterpret_cast<const uint8_t*>(bytes.data()),
-                           bytes.size(), record);
+                           bytes.size(), Layout(), record);
 }
 
 // A ring that the test writes as the kernel does.
 class FakeKernelRing {
  public:
   explicit FakeKernelRing(size_t size)
-      : data_(size), ring(data_.data(), size) {}
+      : data_(size), ring(data_.data(), size, samples_) {}
   void Write(const std::string& bytes) {
     for (const char byte : bytes)
       data_[head_++ % data_.size()] = static_cast<uint8_t>(byte);
@@ -76,6 +85,7 @@ class FakeKernelRing {
 
  private:
   std::vector<uint8_t> data_;
+  KernelSamples samples_;
   uint64_t head_ = 0;
 
  public:
@@ -155,6 +165,32 @@ TEST(KernelRecordTest, SampleDepthIsNotTrusted) {
     EXPECT_EQ(record.kind, RecordKind::kSample);
     EXPECT_FALSE(record.is_in_kernel);
     EXPECT_EQ(record.stack, (std::vector<uint64_t>{0x10, 0x20}));
+  }
+}
+
+TEST(KernelRecordTest, EventsTellStacksFromWakings) {
+  RecordBytes leaving(PERF_RECORD_SAMPLE, PERF_RECORD_MISC_KERNEL);
+  leaving.Add(uint64_t{10}).Add(int32_t{7}).Add(int32_t{5});
+  leaving.Add(uint64_t{100}).Add(uint64_t{3}).Add(uint64_t{1});
+  KernelRecord record;
+  ASSERT_TRUE(Parse(leaving.Add(uint64_t{0x10}).Done(), &record));
+  EXPECT_EQ(record.kind, RecordKind::kLeaving);
+  EXPECT_EQ(record.stack, std::vector<uint64_t>{0x10});
+  // A size that is larger than the record, or too small for the thread.
+  for (const uint32_t size : {36u, 37u, 27u, 2u, 0u, UINT32_MAX}) {
+    RecordBytes waking(PERF_RECORD_SAMPLE, PERF_RECORD_MISC_KERNEL);
+    waking.Add(uint64_t{11}).Add(int32_t{7}).Add(int32_t{5});
+    waking.Add(uint64_t{100}).Add(uint64_t{3}).Add(size);
+    waking.Add(uint16_t{375}).Add(uint8_t{9}).Add(uint8_t{0}).Add(int32_t{5});
+    waking.Add(uint64_t{0}).Add(uint64_t{0}).Add(int32_t{6});
+    waking.Add(uint64_t{0});
+    EXPECT_EQ(Parse(waking.Done(), &record), size == 36);
+    if (size != 36)
+      continue;
+    EXPECT_EQ(record.kind, RecordKind::kWaking);
+    EXPECT_EQ(record.tid, 5);
+    EXPECT_EQ(record.subject_tid, 6);
+    EXPECT_EQ(record.common_flags, 9u);
   }
 }
 

@@ -42,6 +42,14 @@ class StateLog : public ThreadStates::Observer {
       running_.erase(tid);
     }
   }
+  void OnWaking(const KernelRecord& record,
+                const ThreadStates::Thread& thread) override {
+    EXPECT_EQ(thread.state, ThreadStates::kRunnable);
+    EXPECT_EQ(running_.count(record.subject_tid), 0u);
+    text += std::to_string(record.time) + ":" +
+            std::to_string(record.subject_tid) + "<" +
+            std::to_string(record.tid) + " ";
+  }
   void OnThread(int32_t, const ThreadStates::Thread&) override {}
   void OnProcess(int32_t, const ThreadStates::Process&) override {}
   void OnRename(uint64_t, int32_t tid, const std::string& name) override {
@@ -88,6 +96,22 @@ TEST_F(ThreadStatesTest, TellsPreemptionFromWaiting) {
   states_.Add(At(3, RecordKind::kIn, 1));
   states_.Add(At(4, RecordKind::kWait, 1));
   EXPECT_EQ(log_.text, "1:1X 2:1R 3:1X 4:1W ");
+}
+
+TEST_F(ThreadStatesTest, OnlyWaitingThreadsAreWoken) {
+  states_.Add(At(1, RecordKind::kIn, 1));
+  states_.Add(Of(1, At(2, RecordKind::kWaking, 9, 1)));
+  states_.Add(At(3, RecordKind::kWait, 1));
+  // One event says it for the waker, another for the thread.
+  states_.Add(Of(1, At(4, RecordKind::kWaking, 9, 1)));
+  states_.Add(Of(1, At(4, RecordKind::kWaking, 9, 1)));
+  // Not a thread of the recording.
+  states_.Add(Of(8, At(5, RecordKind::kWaking, 9, 1)));
+  states_.Add(At(6, RecordKind::kIn, 1));
+  states_.Add(At(7, RecordKind::kPreempted, 1));
+  states_.Add(Of(1, At(8, RecordKind::kWaking, 9, 1)));
+  EXPECT_EQ(log_.text, "1:1X 3:1W 4:1<9 6:1X 7:1R ");
+  EXPECT_FALSE(states_.Contains(9));
 }
 
 TEST_F(ThreadStatesTest, FollowsThreadsFromBeginningToEnd) {
@@ -155,7 +179,7 @@ TEST_F(ThreadStatesTest, StatesAreUnknownWhereRecordsAreLost) {
 TEST_F(ThreadStatesTest, AnyRecordsKeepTheRules) {
   std::mt19937 random(1);
   for (uint64_t time = 1; time < 20000; ++time) {
-    const auto kind = static_cast<RecordKind>(random() % 13);
+    const auto kind = static_cast<RecordKind>(random() % 15);
     KernelRecord record =
         Of(static_cast<int32_t>(random() % 8 + 1),
            At(time, kind, static_cast<int32_t>(random() % 9), random() % 4));
