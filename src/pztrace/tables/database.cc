@@ -26,6 +26,7 @@
 #include "src/pztrace/tables/sql_library.h"
 #include "src/pztrace/tables/sql_script.h"
 #include "src/pztrace/tables/sqlite_rows.h"
+#include "src/pztrace/tables/state_times.h"
 #include "src/pztrace/tables/statement_functions.h"
 #include "src/pztrace/tables/stored_table.h"
 #include "src/pztrace/trace_file/output_file.h"
@@ -243,7 +244,8 @@ bool SqliteDatabase::Restrict() {
       !Check(sqlite3_db_config(database_.get(), SQLITE_DBCONFIG_TRUSTED_SCHEMA,
                                0, nullptr)) ||
       !Check(AddSqlFunctions(database_.get())) ||
-      !Check(AddSpanJoins(database_.get()))) {
+      !Check(AddSpanJoins(database_.get())) ||
+      !Check(AddStateTimes(database_.get()))) {
     return false;
   }
   for (const std::string& text : SqlScript::Split(kSqlLibrary)) {

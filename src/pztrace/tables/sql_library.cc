@@ -243,6 +243,142 @@ CREATE PERFETTO VIEW _slice_with_thread_and_process_info AS
     LEFT JOIN thread USING (utid)
     LEFT JOIN process ON process.upid = track.upid;
 
+CREATE PERFETTO FUNCTION sched_state_to_human_readable_string(short STRING)
+RETURNS STRING AS
+  SELECT ifnull((
+    SELECT column2 FROM (VALUES
+      ('Running', 'Running'), ('R', 'Runnable'), ('R+', 'Runnable (Preempted)'),
+      ('S', 'Sleeping'), ('D', 'Uninterruptible Sleep'), ('T', 'Stopped'),
+      ('t', 'Traced'), ('X', 'Exit (Dead)'), ('Z', 'Exit (Zombie)'),
+      ('x', 'Task Dead'), ('I', 'Idle'), ('K', 'Wakekill'), ('W', 'Waking'),
+      ('P', 'Parked'), ('N', 'No Load'))
+    WHERE column1 = $short), $short);
+CREATE PERFETTO FUNCTION sched_state_io_to_human_readable_string(
+  sched_state STRING, io_wait BOOL) RETURNS STRING AS
+  SELECT ifnull(sched_state_to_human_readable_string($sched_state), '') ||
+    CASE $io_wait WHEN 1 THEN ' (IO)' WHEN 0 THEN ' (non-IO)' ELSE '' END;
+CREATE PERFETTO VIEW sched_with_thread_process AS
+  SELECT sched.id, ts, dur, utid, upid, thread.name AS thread_name,
+    process.name AS process_name, cpu, end_state, priority
+  FROM sched JOIN thread USING (utid) LEFT JOIN process USING (upid);
+CREATE PERFETTO VIEW sched_time_in_state_for_thread AS
+  SELECT utid, total AS total_runtime, state, ns AS time_in_state,
+    ns * 100 / total AS percentage_in_state
+  FROM (
+    SELECT utid, state, sum(dur) AS ns,
+      sum(sum(dur)) OVER (PARTITION BY utid) AS total
+    FROM thread_state GROUP BY utid, state);
+CREATE PERFETTO VIEW sched_percentage_of_time_in_state AS
+  SELECT utid,
+    max(percentage_in_state) FILTER (WHERE state = 'Running') AS running,
+    max(percentage_in_state) FILTER (WHERE state = 'R') AS runnable,
+    max(percentage_in_state) FILTER (WHERE state = 'R+') AS runnable_preempted,
+    max(percentage_in_state) FILTER (WHERE state = 'S') AS sleeping,
+    max(percentage_in_state) FILTER (WHERE state = 'D')
+      AS uninterruptible_sleep,
+    sum(time_in_state)
+      FILTER (WHERE state IN
+        ('T', 't', 'X', 'Z', 'x', 'I', 'K', 'W', 'P', 'N'))
+      * 100 / total_runtime AS other
+  FROM sched_time_in_state_for_thread GROUP BY utid;
+CREATE PERFETTO FUNCTION sched_time_in_state_for_thread_in_interval(
+  ts LONG, dur LONG, utid LONG) RETURNS TABLE(state STRING) AS
+  SELECT state, NULL AS io_wait, NULL AS blocked_function, dur
+  FROM __state_times($utid, $ts, $dur) ORDER BY dur DESC;
+CREATE PERFETTO FUNCTION sched_time_in_state_and_cpu_for_thread_in_interval(
+  ts LONG, dur LONG, utid LONG) RETURNS TABLE(state STRING) AS
+  SELECT state, NULL AS io_wait, cpu, NULL AS blocked_function,
+    sum(min(ts + dur, $ts + $dur) - max(ts, $ts)) AS dur
+  FROM thread_state
+  WHERE utid = $utid AND dur > 0 AND ts < $ts + $dur AND ts + dur > $ts
+  GROUP BY state, cpu ORDER BY 5 DESC;
+CREATE PERFETTO FUNCTION sched_time_in_state_for_cpu_in_interval(
+  cpu LONG, ts LONG, dur LONG) RETURNS TABLE(end_state STRING) AS
+  SELECT end_state, sum(min(ts + dur, $ts + $dur) - max(ts, $ts)) AS dur
+  FROM sched
+  WHERE cpu = $cpu AND dur > 0 AND ts < $ts + $dur AND ts + dur > $ts
+  GROUP BY end_state;
+CREATE PERFETTO VIEW sched_latency_for_running_interval AS
+  SELECT run.id AS thread_state_id, sched.id AS sched_id, run.utid,
+    ready.id AS runnable_latency_id, ready.dur AS latency_dur
+  FROM (
+      SELECT id, utid, ts, state, max(id) FILTER (WHERE state <> 'Running')
+        OVER (PARTITION BY utid ORDER BY id) AS ready_id
+      FROM thread_state
+      WHERE state IN ('Running', 'R', 'R+') AND dur <> -1) AS run
+    JOIN thread_state AS ready ON ready.id = ready_id
+    JOIN sched ON sched.utid = run.utid AND sched.ts = run.ts
+  WHERE run.state = 'Running' ORDER BY run.id;
+CREATE PERFETTO VIEW thread_slice_time_in_state AS
+  SELECT slice.id, slice.name, utid, thread_name, upid, process_name, state,
+    NULL AS io_wait, NULL AS blocked_function, times.dur
+  FROM thread_slice AS slice
+    CROSS JOIN __state_times(utid, ts, slice.dur) AS times
+  WHERE slice.dur > 0;
+CREATE PERFETTO VIEW thread_slice_cpu_time AS
+  SELECT id, name, utid, thread_name, upid, process_name, dur AS cpu_time
+  FROM thread_slice_time_in_state WHERE state = 'Running';
+
+CREATE PERFETTO MACRO intervals_overlap_count(
+  segments TableOrSubquery, ts_column ColumnName, dur_column ColumnName)
+RETURNS TableOrSubquery AS (
+  SELECT ts, sum(sum(step)) OVER (ORDER BY ts) AS value
+  FROM (
+    SELECT $ts_column AS ts, 1 AS step FROM $segments
+    UNION ALL
+    SELECT $ts_column + $dur_column, -1 FROM $segments
+    WHERE $dur_column <> -1)
+  GROUP BY ts ORDER BY ts);
+CREATE PERFETTO MACRO intervals_overlap_count_by_group(
+  segments TableOrSubquery, ts_column ColumnName, dur_column ColumnName,
+  group_column ColumnName)
+RETURNS TableOrSubquery AS (
+  SELECT ts, sum(sum(step)) OVER (PARTITION BY group_name ORDER BY ts) AS value,
+    group_name
+  FROM (
+    SELECT $ts_column AS ts, 1 AS step, $group_column AS group_name
+    FROM $segments
+    UNION ALL
+    SELECT $ts_column + $dur_column, -1, $group_column FROM $segments
+    WHERE $dur_column <> -1)
+  GROUP BY group_name, ts ORDER BY ts, group_name);
+CREATE PERFETTO VIEW sched_runnable_thread_count AS
+  SELECT ts, value AS runnable_thread_count FROM intervals_overlap_count!(
+    (SELECT ts, dur FROM thread_state WHERE state = 'R'), ts, dur);
+CREATE PERFETTO VIEW sched_uninterruptible_sleep_thread_count AS
+  SELECT ts, value AS uninterruptible_sleep_thread_count
+  FROM intervals_overlap_count!(
+    (SELECT ts, dur FROM thread_state WHERE state = 'D'), ts, dur);
+CREATE PERFETTO VIEW sched_active_cpu_count AS
+  SELECT ts, value AS active_cpu_count
+  FROM intervals_overlap_count!(sched, ts, dur);
+
+CREATE PERFETTO VIEW linux_perf_samples_summary_tree AS
+  WITH RECURSIVE
+    leaf(id, samples) AS MATERIALIZED (
+      SELECT callsite_id, count(*) FROM perf_sample
+      WHERE callsite_id IS NOT NULL GROUP BY callsite_id),
+    up(id, samples) AS (
+      SELECT id, samples FROM leaf
+      UNION ALL
+      SELECT parent_id, samples FROM up JOIN stack_profile_callsite USING (id)
+      WHERE parent_id IS NOT NULL),
+    sums(id, samples) AS (SELECT id, sum(samples) FROM up GROUP BY id)
+  SELECT site.id, parent_id, ifnull(frame.name, '[Unknown]') AS name,
+    mapping.name AS mapping_name, source_file, line_number,
+    ifnull(leaf.samples, 0) AS self_count, sums.samples AS cumulative_count
+  FROM sums JOIN stack_profile_callsite AS site USING (id)
+    JOIN stack_profile_frame AS frame ON frame.id = frame_id
+    LEFT JOIN stack_profile_mapping AS mapping ON mapping.id = mapping
+    LEFT JOIN leaf ON leaf.id = site.id
+  ORDER BY site.id;
+CREATE PERFETTO VIEW cpu_profiling_summary_tree AS
+  SELECT * FROM linux_perf_samples_summary_tree;
+CREATE PERFETTO VIEW cpu_profiling_samples AS
+  SELECT row_number() OVER (ORDER BY ts) AS id, ts, utid, tid,
+    thread.name AS thread_name, cpu AS ucpu, cpu, callsite_id
+  FROM perf_sample LEFT JOIN thread USING (utid) ORDER BY ts;
+
 CREATE PERFETTO VIEW _track_event_tracks_ordered_groups AS
   WITH
     described AS (
@@ -273,13 +409,23 @@ CREATE PERFETTO VIEW _track_event_tracks_ordered_groups AS
 
 const std::vector<std::string_view>& SqlModules() {
   static const auto* const kModules =
-      new std::vector<std::string_view>{"prelude",
+      new std::vector<std::string_view>{"intervals.overlap",
+                                        "linux.perf.samples",
+                                        "prelude",
+                                        "sched.latency",
+                                        "sched.states",
+                                        "sched.thread_level_parallelism",
+                                        "sched.time_in_state",
+                                        "sched.with_context",
+                                        "slices.cpu_time",
                                         "slices.flow",
                                         "slices.hierarchy",
                                         "slices.self_dur",
                                         "slices.slices",
                                         "slices.stack",
+                                        "slices.time_in_state",
                                         "slices.with_context",
+                                        "stacks.cpu_profiling",
                                         "time.conversion",
                                         "viz.summary.track_event"};
   return *kModules;

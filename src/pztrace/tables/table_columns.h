@@ -215,6 +215,15 @@ std::vector<ColumnInfo> InfosOf(const Columns& columns) {
       columns);
 }
 
+// Returns a column that is not written: it repeats the one called |column|, or
+// is null if that is "NULL".
+inline ColumnInfo RepeatedColumn(std::string_view name,
+                                 std::string_view column,
+                                 std::string_view about = "",
+                                 ValueType type = ValueType::kInt64) {
+  return {name, about, Unit::kNone, type, true, column};
+}
+
 // Returns the columns of all |parts| of a table.
 std::vector<ColumnInfo> Joined(
     const std::vector<std::vector<ColumnInfo>>& parts);

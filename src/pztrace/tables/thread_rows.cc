@@ -21,6 +21,7 @@ using PartState = ThreadStateTable::State;
 std::string_view KernelStateText(PartState state) {
   switch (state) {
     case PartState::kCreated:
+      return "Created";
     case PartState::kWoken:
       return "R";
     case PartState::kPreempted:
@@ -34,6 +35,8 @@ std::string_view KernelStateText(PartState state) {
     case PartState::kStopped:
       return "T";
     case PartState::kDead:
+      return "Z";
+    case PartState::kDestroyed:
       return "X";
     case PartState::kUnknown:
       break;
@@ -55,11 +58,18 @@ std::string_view ModeText(uint32_t mode) {
 
 std::vector<TableInfo> ThreadTables() {
   return {{"sched_slice", "time in which a thread ran",
-           InfosOf<ThreadPartRow>(kSchedSliceTable)},
+           Joined({InfosOf<ThreadPartRow>(kSchedSliceTable),
+                   {RepeatedColumn("ucpu", "cpu"),
+                    RepeatedColumn("priority", "NULL", "always null")}})},
           {"thread_state", "time of a thread in one state",
-           InfosOf<ThreadPartRow>(kThreadStateTable)},
+           Joined({InfosOf<ThreadPartRow>(kThreadStateTable),
+                   {RepeatedColumn("ucpu", "cpu"),
+                    RepeatedColumn("io_wait", "NULL", "always null"),
+                    RepeatedColumn("blocked_function", "NULL", "always null",
+                                   ValueType::kText)}})},
           {"stack_sample", "sample of a stack",
-           InfosOf<StackSampleRow>(kStackSampleTable)},
+           Joined({InfosOf<StackSampleRow>(kStackSampleTable),
+                   {RepeatedColumn("ucpu", "cpu")}})},
           {"stack_profile_callsite", "function in a stack",
            InfosOf<CallsiteRow>(kCallsiteTable)},
           {"stack_profile_frame", "place in a function",
@@ -140,7 +150,9 @@ void ThreadRows::WriteSamples(RowWriter* rows) const {
              StackSampleRow{{id++},
                             sample.time_ns,
                             time_of_(sample.time_ns),
-                            utid_of_(sample.pid, sample.tid, ""),
+                            sample.tid == 0 ? std::nullopt
+                                            : std::optional(utid_of_(
+                                                  sample.pid, sample.tid, "")),
                             KnownNumber(sample.cpu, StackSamples::kNone),
                             TextOrNull(ModeText(sample.mode)),
                             KnownNumber(sample.callsite, StackSamples::kNone),

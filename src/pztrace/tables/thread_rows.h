@@ -55,8 +55,9 @@ inline constexpr std::tuple kThreadStateTable = std::tuple_cat(
                TableColumn{"utid", "", &ThreadPartRow::utid},
                TableColumn{"state",
                            "Running; R: it could run, R+: it was preempted; "
-                           "S: it waits, D: without signals; there is no row "
-                           "where it is unknown",
+                           "S: it waits, D: without signals; T: it is "
+                           "stopped; Created: it has not run yet; Z: it has "
+                           "ended; there is no row where it is unknown",
                            &ThreadPartRow::state},
                TableColumn{"waker_utid",
                            "the thread that woke it; null if it is not known",
@@ -69,7 +70,7 @@ struct StackSampleRow {
   PrimaryKey id;
   uint64_t ts;
   std::optional<int64_t> time;
-  uint32_t utid;
+  std::optional<uint32_t> utid;
   std::optional<uint32_t> cpu;
   TextCell cpu_mode;
   std::optional<uint32_t> callsite_id;

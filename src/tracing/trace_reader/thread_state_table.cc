@@ -30,13 +30,13 @@ using KernelState = ThreadStateTable::State;
 constexpr KernelState kStates[] = {
     KernelState::kUnknown, KernelState::kCreated,  KernelState::kWoken,
     KernelState::kRunning, KernelState::kSleeping, KernelState::kBlocked,
-    KernelState::kStopped, KernelState::kDead,     KernelState::kDead};
+    KernelState::kStopped, KernelState::kDead,     KernelState::kDestroyed};
 
 // Returns whether a thread can enter |next| from |state|. A thread runs between
 // two waits, and before it is preempted again.
 bool CanFollow(KernelState state, KernelState next) {
-  if (state == KernelState::kUnknown || state == KernelState::kDead ||
-      next == KernelState::kUnknown || next == KernelState::kDead) {
+  if (state == KernelState::kUnknown || ThreadStateTable::IsOver(state) ||
+      next == KernelState::kUnknown || ThreadStateTable::IsOver(next)) {
     return true;
   }
   if (next == KernelState::kCreated)
@@ -398,8 +398,7 @@ std::optional<TimeDivision> ThreadStateTable::Divide(uint32_t thread,
   const Sums until = SumsUntil(of, end_ns);
   const KernelState state = StateOf(of.events[PartAt(thread, begin_ns)]);
   const bool is_moment_unknown =
-      begin_ns == end_ns &&
-      (state == KernelState::kUnknown || state == KernelState::kDead);
+      begin_ns == end_ns && (state == KernelState::kUnknown || IsOver(state));
   if (until.unknown_ns != before.unknown_ns || is_moment_unknown)
     return std::nullopt;
   return TimeDivision{until.known.ran_ns - before.known.ran_ns,

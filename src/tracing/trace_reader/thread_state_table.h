@@ -57,6 +57,7 @@ class ThreadStateTable {
     kStopped,
     kDead,
     kPreempted,  // It could run on.
+    kDestroyed,  // It is dead, and its parent knows.
   };
   static constexpr uint32_t kNone = UINT32_MAX;
   static constexpr uint32_t kNoCpu = (uint32_t{1} << 20) - 1;
@@ -68,6 +69,10 @@ class ThreadStateTable {
   static bool IsWaiting(State state) {
     return state == State::kSleeping || state == State::kBlocked ||
            state == State::kStopped;
+  }
+
+  static bool IsOver(State state) {
+    return state == State::kDead || state == State::kDestroyed;
   }
 
   // A time in which a thread stays in one state.

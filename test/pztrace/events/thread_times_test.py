@@ -123,7 +123,7 @@ class TablesTest(TimelineCommandTest):
         self.query('SELECT ts / 1000000, dur, cpu, end_state, process.name FROM sched '
                    'JOIN thread USING (utid) JOIN process USING (upid) WHERE tid = 42 '
                    'ORDER BY ts', trace),
-        ['10,4000000,0,R+,app', '16,1000000,0,S,app', '20,1000000,0,X,app'])
+        ['10,4000000,0,R+,app', '16,1000000,0,S,app', '20,1000000,0,Z,app'])
     # Both names are one table's.
     self.assertEqual(self.query('SELECT count(*) FROM sched_slice', trace), ['5'])
 

@@ -51,17 +51,20 @@ def trace_of(lines):
   return sql_test.trace_of('\n'.join(map(str.strip, lines.splitlines())))
 
 
-class PerfettoQueriesTest(sql_test.SqlTest):
+class QueriesTest(sql_test.SqlTest):
+
+  def expect(self, query, expected):
+    for file in self.path, self.path.with_suffix('.db'):
+      rows = [tuple(row.values()) for row in self.objects(query, file=file)]
+      self.assertEqual(rows, expected, (query, file))
+
+
+class PerfettoQueriesTest(QueriesTest):
 
   def setUp(self):
     super().setUp()
     self.database(sql_test.trace_of(TRACE))
     self.files = [self.path, self.path.with_suffix('.db')]
-
-  def expect(self, query, expected):
-    for file in self.files:
-      rows = [tuple(row.values()) for row in self.objects(query, file=file)]
-      self.assertEqual(rows, expected, (query, file))
 
   def test_slices_have_ids_and_parents(self):
     self.expect('SELECT slice_id = s.id, cat, s.name, depth, (SELECT name FROM slice AS p '
@@ -332,7 +335,7 @@ class PerfettoQueriesTest(sql_test.SqlTest):
 
   def test_what_is_wrong_is_said(self):
     for query, why in (
-        ('INCLUDE PERFETTO MODULE no.such', 'no such module: no.such; built in are prelude, '),
+        ('INCLUDE PERFETTO MODULE no.such', 'no such module: no.such; built in are intervals.overlap, '),
         ('CREATE PERFETTO TABLE x', 'near "PERFETTO"'),
         ('CREATE PERFETTO FUNCTION f(x ANY...) RETURNS LONG DELEGATES TO hash',
          'PERFETTO ... DELEGATES is not supported'),
