@@ -306,8 +306,11 @@ CREATE PERFETTO VIEW sched_latency_for_running_interval AS
         OVER (PARTITION BY utid ORDER BY id) AS ready_id
       FROM thread_state
       WHERE state IN ('Running', 'R', 'R+') AND dur <> -1) AS run
-    JOIN thread_state AS ready ON ready.id = ready_id
-    JOIN sched ON sched.utid = run.utid AND sched.ts = run.ts
+    -- A recorder that hears of no wakings has none before most runs.
+    JOIN thread_state AS ready
+      ON ready.id = ready_id AND ready.ts + ready.dur = run.ts
+    -- Few threads begin to run at one time, but one thread does so often.
+    JOIN sched ON sched.ts = run.ts AND +sched.utid = run.utid
   WHERE run.state = 'Running' ORDER BY run.id;
 CREATE PERFETTO VIEW thread_slice_time_in_state AS
   SELECT slice.id, slice.name, utid, thread_name, upid, process_name, state,
