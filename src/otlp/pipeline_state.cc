@@ -64,6 +64,8 @@ PipelineState::PipelineState(const PipelineOptions& wanted, BatchSink* sink)
       options(Checked(wanted)),
       keep_rule(wanted.keep_rule),
       has_keep_rule(keep_rule.IsSet()),
+      has_slow_attributes(wanted.attribute_value_length_limit < 128 ||
+                          !keep_rule.attribute_key.empty()),
       sink_(sink),
       builder_(wanted) {
   // They are views of the caller's texts.
@@ -220,7 +222,7 @@ ScopeState* PipelineState::AddScope(std::string_view name,
   pthread_mutex_lock(&builder_mutex_);
   const size_t number = builder_.AddScope(name, version, schema_url);
   pthread_mutex_unlock(&builder_mutex_);
-  ScopeState* scope = nullptr;
+  ScopeState* scope = &no_scope;
   if (number < scopes_.size()) {
     scope = scopes_[number];
   } else if (number <= UINT16_MAX) {

@@ -106,6 +106,7 @@ class PipelineState {
   // The texts of options.keep_rule.
   const KeepRule keep_rule;
   const bool has_keep_rule;
+  const bool has_slow_attributes;
   UnixClock clock;
   UndecidedTraces undecided;
   std::atomic<bool> is_shut_down{false};

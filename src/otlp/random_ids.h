@@ -13,9 +13,9 @@ PROTOZERO_ABI_BEGIN
 namespace otlp {
 namespace internal PROTOZERO_HIDDEN {
 
-// A thread's source of random numbers: xoshiro256++, whose period is so long
-// that threads and programs do not meet in it. The kernel seeds it, once a
-// thread, and again in the child of a fork().
+// A thread's source of random numbers: the state of xoshiro256++, whose period
+// is so long that threads and programs do not meet in it. The kernel seeds it,
+// once a thread, and again in the child of a fork().
 struct RandomState {
   uint64_t words[4];
 };
@@ -26,32 +26,36 @@ inline thread_local RandomState random_state = {};
 // Fills the state from the kernel.
 void SeedRandom();
 
+// Zeros are the one state that a seeded generator never has.
+PROTOZERO_ALWAYS_INLINE bool IsRandomSeeded() {
+  const uint64_t(&s)[4] = random_state.words;
+  return (s[0] | s[1] | s[2] | s[3]) != 0;
+}
+
 inline uint64_t RotateLeft(uint64_t word, int bits) {
   return word << bits | word >> (64 - bits);
 }
 
-// Fills |words| with random numbers that are not 0.
+// Fills |words| with random numbers that are not 0. REQUIRES: IsRandomSeeded().
+// One step of the state makes
+// up to three of them: each from two words of it, as the generator has one.
 template <size_t kCount>
 PROTOZERO_ALWAYS_INLINE void MakeRandom(uint64_t (&words)[kCount]) {
+  static_assert(kCount <= 3, "more would depend on each other");
   // In registers meanwhile.
   RandomState state = random_state;
   uint64_t* const s = state.words;
-  // Zeros are the one state that a seeded generator never has.
-  if (PROTOZERO_UNLIKELY((s[0] | s[1] | s[2] | s[3]) == 0)) {
-    SeedRandom();
-    state = random_state;
+  for (size_t i = 0; i < kCount; ++i) {
+    words[i] = RotateLeft(s[i] + s[3], 23) + s[i];
+    words[i] += words[i] == 0;
   }
-  for (uint64_t& word : words) {
-    word = RotateLeft(s[0] + s[3], 23) + s[0];
-    word += word == 0;
-    const uint64_t t = s[1] << 17;
-    s[2] ^= s[0];
-    s[3] ^= s[1];
-    s[1] ^= s[2];
-    s[0] ^= s[3];
-    s[2] ^= t;
-    s[3] = RotateLeft(s[3], 45);
-  }
+  const uint64_t t = s[1] << 17;
+  s[2] ^= s[0];
+  s[3] ^= s[1];
+  s[1] ^= s[2];
+  s[0] ^= s[3];
+  s[2] ^= t;
+  s[3] = RotateLeft(s[3], 45);
   random_state = state;
 }
 

@@ -69,8 +69,9 @@ struct Slot : SlotCounts {
   uint8_t size_class;
   uint8_t attribute_tag;
   Signal signal;
-  // The limits of the pipeline, for the attributes that most programs write.
-  uint8_t short_text_limit;
+  // Each attribute takes the slow path: texts have a short limit, or a KeepRule
+  // looks for one.
+  bool has_slow_attributes;
   uint32_t attribute_limit;
   alignas(64) uint8_t inline_bytes[kInlineSize];
 };
@@ -86,7 +87,11 @@ PROTOZERO_ALWAYS_INLINE uint8_t* RoomFor(Slot* slot, size_t size) {
     if (!Grow(slot, size))
       return nullptr;
   }
-  return slot->pos;
+  uint8_t* const pos = slot->pos;
+  // Callers need not look again.
+  if (pos == nullptr)
+    __builtin_unreachable();
+  return pos;
 }
 
 }  // namespace internal

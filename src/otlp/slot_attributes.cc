@@ -132,6 +132,7 @@ PROTOZERO_NOINLINE void AddSlowPath(Slot* slot,
 // Writes the beginning of an attribute with one-byte lengths, up to the value,
 // of |value_size| bytes. Returns null if that is not possible.
 struct Beginning {
+  uint8_t* begin;
   uint8_t* pos;
   CopiedText key;
 };
@@ -140,11 +141,13 @@ PROTOZERO_ALWAYS_INLINE Beginning BeginAttribute(Slot* slot,
                                                  size_t max_value_size) {
   const size_t max_size = kAttributeHeader + kKeyHeader + key.size() +
                           kValueHeader + max_value_size;
-  if (PROTOZERO_UNLIKELY(max_size > 0x7f || key.empty() || slot->has_rule_key))
-    return {nullptr, {}};
+  if (PROTOZERO_UNLIKELY(max_size > 0x7f || key.empty() ||
+                         slot->has_slow_attributes)) {
+    return {nullptr, nullptr, {}};
+  }
   uint8_t* const pos = RoomFor(slot, max_size);
   if (PROTOZERO_UNLIKELY(pos == nullptr))
-    return {nullptr, {}};
+    return {nullptr, nullptr, {}};
   pos[0] = slot->attribute_tag;
   pos[2] = kKeyTag;
   pos[3] = static_cast<uint8_t>(key.size());
@@ -152,15 +155,14 @@ PROTOZERO_ALWAYS_INLINE Beginning BeginAttribute(Slot* slot,
   const CopiedText copied = CopyText(text, key);
   uint8_t* const value = text + key.size();
   value[0] = kValueTag;
-  return {value + kValueHeader, copied};
+  return {pos, value + kValueHeader, copied};
 }
 
 // Fills in the lengths, and ends the attribute.
 PROTOZERO_ALWAYS_INLINE void EndShort(Slot* slot,
                                       const Beginning& beginning,
                                       uint8_t* end) {
-  uint8_t* const begin = slot->pos;
-  begin[1] = static_cast<uint8_t>(end - begin - 2);
+  beginning.begin[1] = static_cast<uint8_t>(end - beginning.begin - 2);
   beginning.pos[-1] = static_cast<uint8_t>(end - beginning.pos);
   EndAttribute(slot, beginning.key.hash, end);
 }
@@ -171,8 +173,7 @@ void AddText(Slot* slot,
              std::string_view key,
              std::string_view value) noexcept {
   Beginning beginning = BeginAttribute(slot, key, 2 + value.size());
-  if (PROTOZERO_LIKELY(beginning.pos != nullptr &&
-                       value.size() <= slot->short_text_limit)) {
+  if (PROTOZERO_LIKELY(beginning.pos != nullptr)) {
     uint8_t* const pos = beginning.pos;
     pos[0] = BytesTag(AnyValue::kStringValueFieldNumber);
     pos[1] = static_cast<uint8_t>(value.size());

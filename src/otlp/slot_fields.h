@@ -5,7 +5,6 @@
 
 #include <stdint.h>
 
-#include <algorithm>
 #include <string_view>
 
 #include "src/otlp/attributes.h"
@@ -30,7 +29,6 @@ PROTOZERO_ALWAYS_INLINE Slot* BeginSlot(ThreadState* thread,
                                         ScopeState* scope,
                                         Signal signal,
                                         uint8_t attribute_tag) {
-  const PipelineOptions& options = scope->pipeline->options;
   Slot* const slot = thread != nullptr ? thread->TakeSlot() : nullptr;
   if (PROTOZERO_UNLIKELY(slot == nullptr)) {
     CountNoMemory(scope->pipeline, thread, signal);
@@ -44,9 +42,8 @@ PROTOZERO_ALWAYS_INLINE Slot* BeginSlot(ThreadState* thread,
   slot->end = slot->inline_bytes + Slot::kInlineSize - Slot::kEndRoom;
   static_cast<SlotCounts&>(*slot) = SlotCounts();
   slot->size_class = 0;
-  slot->short_text_limit = static_cast<uint8_t>(
-      std::min(options.attribute_value_length_limit, size_t{127}));
-  slot->attribute_limit = options.attribute_count_limit;
+  slot->has_slow_attributes = scope->pipeline->has_slow_attributes;
+  slot->attribute_limit = scope->pipeline->options.attribute_count_limit;
   slot->attribute_tag = attribute_tag;
   slot->signal = signal;
   return slot;

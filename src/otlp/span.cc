@@ -129,25 +129,51 @@ uint64_t UnixTimeIn(const Slot& slot) {
 
 }  // namespace
 
+// A span that is not sampled ends here. Whatever calls a function is the last
+// thing that it does, or elsewhere: so it saves no registers.
 void Tracer::Start(Span* span,
                    std::string_view name,
                    const SpanOptions& options) const noexcept {
-  internal::PipelineState* const pipeline = scope_->pipeline;
+  if (PROTOZERO_UNLIKELY(!internal::IsRandomSeeded()))
+    return StartAfterSeed(span, name, options);
   const SpanContext* parent =
       options.parent != nullptr ? options.parent : internal::current_context;
   SpanContext& context = span->context_;
+  bool has_state = false;
   if (parent != nullptr && parent->IsValid()) {
     context.trace_id = parent->trace_id;
-    if (PROTOZERO_UNLIKELY(!parent->trace_state.empty()))
-      context.trace_state = parent->trace_state;
+    has_state = !parent->trace_state.empty();
   } else {
     parent = nullptr;
   }
   MakeIds(&context, parent == nullptr);
-  if (!pipeline->options.sampler.IsSampled(context.trace_id, parent))
-    return;
-  context.flags = SpanContext::kSampled;
+  const bool is_sampled =
+      scope_->pipeline->options.sampler.IsSampled(context.trace_id, parent);
+  context.flags = is_sampled ? SpanContext::kSampled : 0;
+  if (is_sampled || PROTOZERO_UNLIKELY(has_state))
+    Continue(span, parent, name, options);
+}
 
+PROTOZERO_COLD void Tracer::StartAfterSeed(
+    Span* span,
+    std::string_view name,
+    const SpanOptions& options) const noexcept {
+  internal::SeedRandom();
+  Start(span, name, options);
+}
+
+// Does what a span needs that has a `tracestate` or is sampled.
+PROTOZERO_NOINLINE void Tracer::Continue(
+    Span* span,
+    const SpanContext* parent,
+    std::string_view name,
+    const SpanOptions& options) const noexcept {
+  SpanContext& context = span->context_;
+  if (parent != nullptr && PROTOZERO_UNLIKELY(!parent->trace_state.empty()))
+    context.trace_state = parent->trace_state;
+  if (PROTOZERO_UNLIKELY(!context.IsSampled()))
+    return;
+  internal::PipelineState* const pipeline = scope_->pipeline;
   internal::ThreadState* const thread = pipeline->Thread();
   Slot* const slot = BeginSlot(thread, scope_, Signal::kSpans,
                                BytesTag(Schema::kAttributesFieldNumber));

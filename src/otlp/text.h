@@ -50,6 +50,10 @@ PROTOZERO_ALWAYS_INLINE CopiedText CopyText(uint8_t* dst,
     first = LoadText<uint64_t>(src);
     last = LoadText<uint64_t>(src + size - 8);
     all = first | last;
+    // Vectors pay for texts that are longer than most.
+#if defined(__clang__)
+#pragma clang loop vectorize(disable) unroll(disable)
+#endif
     for (size_t i = 8; i + 8 < size; i += 8) {
       const uint64_t word = LoadText<uint64_t>(src + i);
       memcpy(dst + i, &word, 8);

@@ -50,6 +50,9 @@ void Follow(ThreadState* thread, Slot* slot, const Slot* decision) {
 }
 
 bool IsChosenByChance(uint64_t one_in) {
+  // A span may end on a thread that has begun none.
+  if (!IsRandomSeeded())
+    SeedRandom();
   uint64_t number[1];
   MakeRandom(number);
   return number[0] % one_in == 0;

@@ -44,13 +44,12 @@ class Logger {
 
   // Returns false if logs are not written.
   bool IsEnabled() const {
-    return scope_ != nullptr &&
-           scope_->is_enabled.load(std::memory_order_relaxed);
+    return scope_->is_enabled.load(std::memory_order_relaxed) != 0;
   }
 
  private:
   friend class Log;
-  internal::ScopeState* scope_ = nullptr;
+  internal::ScopeState* scope_ = &internal::no_scope;
 };
 
 // The settings of a log that most logs have no need of.

@@ -21,15 +21,20 @@ namespace otlp {
 namespace internal {
 // A tracer or logger of a pipeline: its instrumentation scope, serialized.
 struct ScopeState {
-  explicit ScopeState(PipelineState* owner) : pipeline(owner) {}
+  constexpr explicit ScopeState(PipelineState* owner)
+      : pipeline(owner), is_enabled(owner != nullptr) {}
   PipelineState* const pipeline;
-  std::atomic<bool> is_enabled{true};
+  // A flag. Compilers test a bool that is atomic in two instructions.
+  std::atomic<uint8_t> is_enabled;
   // Its number in the records of the pipeline.
   uint16_t number = 0;
 };
 
+// The scope of tracers and loggers that write nothing.
+inline ScopeState no_scope(nullptr);
+
 // Registers a scope, or returns the one that is registered with these texts.
-// Null without memory, and for the 65,536th.
+// It is no_scope for the 65,537th.
 ScopeState* AddScope(PipelineState*,
                      std::string_view name,
                      std::string_view version,
@@ -87,14 +92,20 @@ class Tracer {
 
   // Returns false if spans are not recorded.
   bool IsEnabled() const {
-    return scope_ != nullptr &&
-           scope_->is_enabled.load(std::memory_order_relaxed);
+    return scope_->is_enabled.load(std::memory_order_relaxed) != 0;
   }
 
  private:
   void Start(Span*, std::string_view, const SpanOptions&) const noexcept;
+  void StartAfterSeed(Span*,
+                      std::string_view,
+                      const SpanOptions&) const noexcept;
+  void Continue(Span*,
+                const SpanContext*,
+                std::string_view,
+                const SpanOptions&) const noexcept;
 
-  internal::ScopeState* scope_ = nullptr;
+  internal::ScopeState* scope_ = &internal::no_scope;
 };
 
 }  // namespace otlp
