@@ -91,7 +91,7 @@ class UndecidedTraces {
   void Decide(ThreadState* thread, UndecidedTrace* trace, Slot* decision);
   void Unref(ThreadState* thread, UndecidedTrace* trace);
 
-  // As many as a power of two, so that |mask_| finds the one of a ticket.
+  // Their number is a power of two: |mask_| finds the one of a ticket.
   Entry* entries_ = nullptr;
   size_t mask_ = 0;
   size_t max_bytes_ = 0;
