@@ -55,6 +55,8 @@ int main(int argc, char** argv) {
   otlp::PipelineOptions options;
   options.resource = {{"service.name", "shop"}};
   environment.Apply(&options);
+  // About 8,000 spans of each thread: room for bursts at full load.
+  options.thread_buffer_size = 2 << 20;
   if (slow_ms != 0) {
     options.keep_rule.slower_than_ns = slow_ms * 1'000'000;
     options.keep_rule.errors = true;

@@ -95,10 +95,11 @@ std::string SerializeSpans(
     bool uses_arena);
 
 // Queues spans, and gives batches of them to a sink, from a thread. The numbers
-// are the SDK's defaults.
+// are the SDK's defaults, but for the queue: it has the room that otlp_server
+// gives to its threads. The default, 2,048, loses spans in each burst.
 class BatchProcessor : public Processor {
  public:
-  static constexpr size_t kQueueSize = 2048;
+  static constexpr size_t kQueueSize = 32768;
   static constexpr size_t kBatchSize = 512;
   static constexpr std::chrono::seconds kDelay{5};
 
