@@ -65,6 +65,13 @@ void ThreadNumbers::Describe(const TrackInfo& info) {
     thread->second.name = info.name;
 }
 
+void ThreadNumbers::NameProcess(int64_t pid, const std::string& name) {
+  UpidOf(0, pid);
+  Process& process = Find(0, pid);
+  if (process.name.empty())
+    process.name = name;
+}
+
 void ThreadNumbers::Write(RowWriter* processes, RowWriter* threads) {
   for (const auto& [number, thread] : threads_)
     WriteThread(thread, threads);

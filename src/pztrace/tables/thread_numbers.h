@@ -35,6 +35,8 @@ class ThreadNumbers {
   uint32_t UtidOf(int64_t pid, int64_t tid, std::string_view name);
   // Takes the name of a process or thread from its track.
   void Describe(const TrackInfo& info);
+  // Takes the name of a process that no track names.
+  void NameProcess(int64_t pid, const std::string& name);
 
   void Write(table::RowWriter* processes, table::RowWriter* threads);
 

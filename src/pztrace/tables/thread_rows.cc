@@ -101,8 +101,6 @@ void ThreadRows::WriteParts(RowWriter* runs, RowWriter* states) const {
   int64_t num_states = 0;
   for (uint32_t thread = 0; thread < all.num_threads(); ++thread) {
     const size_t num_parts = all.num_parts(thread);
-    if (num_parts == 0)
-      continue;
     const uint32_t utid =
         utid_of_(all.pid(thread), all.tid(thread), all.name(thread));
     for (size_t i = 0; i < num_parts; ++i) {

@@ -73,6 +73,8 @@ class TraceDatabase {
     WriteTracks();
     WriteTasks();
     WriteLosses();
+    for (const auto& [pid, name] : times_.states().process_names())
+      threads_.NameProcess(pid, name);
     ThreadRows(
         times_,
         [this](int64_t pid, int64_t tid, std::string_view name) {

@@ -153,6 +153,12 @@ void ThreadStateTable::AddEvent(uint64_t time_ns,
 
 void ThreadStateTable::AddTree(ConstBytes bytes) {
   const GenericKernelProcessTree::Decoder tree(bytes);
+  for (const auto entry : tree.processes()) {
+    const GenericKernelProcessTree::Process::Decoder of_tree(entry);
+    const std::string words = of_tree.cmdline().ToStdString();
+    if (!words.empty())
+      process_names_[of_tree.pid()] = words.substr(0, words.find(' '));
+  }
   for (const auto entry : tree.threads()) {
     const GenericKernelProcessTree::Thread::Decoder of_tree(entry);
     Thread& thread = ThreadOf(of_tree.tid());

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include <deque>
+#include <map>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -112,6 +113,10 @@ class ThreadStateTable {
   const std::string& name(uint32_t thread) const {
     return threads_[thread].name;
   }
+  // Returns the first words of the command lines of processes, by pid.
+  const std::map<int64_t, std::string>& process_names() const {
+    return process_names_;
+  }
   // Returns the thread of a track; kNone if it is none, or has no states.
   uint32_t Find(const TrackInfo& track) const;
 
@@ -208,6 +213,7 @@ class ThreadStateTable {
   static void AddTo(Sums* sums, State state, uint64_t ns);
 
   std::deque<Thread> threads_;
+  std::map<int64_t, std::string> process_names_;
   IdMap thread_indexes_;
   std::unordered_map<uint32_t, Sequence> sequences_;
   uint64_t num_losses_ = 0;

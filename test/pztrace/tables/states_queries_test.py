@@ -87,6 +87,18 @@ class StatesQueriesTest(perfetto_queries_test.QueriesTest):
                 "sched_state_io_to_human_readable_string('S', NULL) AS c",
                 [('Uninterruptible Sleep (IO)', 'Uninterruptible Sleep (non-IO)', 'Sleeping')])
 
+  def test_processes_without_tracks_have_names(self):
+    processes = packet(KERNEL, delimited(122, b''.join(
+        delimited(1, integer(1, pid) + delimited(3, words))
+        for pid, words in ((7, b'/bin/make -j 2'), (41, b'./app --fast'), (8, b'')))))
+    self.database(described() + SLICES + processes +
+                  tree((7, 7, 'make'), (7, 9, 'helper'), (8, 8, 'cc')) +
+                  state(100, RUNNING, tid=9))
+    self.expect('SELECT pid, process.name, tid, thread.name FROM thread JOIN process USING (upid) '
+                'WHERE tid <> 41 ORDER BY tid',
+                [(7, '/bin/make', 7, 'make'), (8, None, 8, 'cc'), (7, '/bin/make', 9, 'helper'),
+                 (41, 'app', 42, 'main')])
+
   def test_time_in_states(self):
     self.expect('INCLUDE PERFETTO MODULE sched.time_in_state; SELECT state, total_runtime, '
                 'time_in_state, percentage_in_state FROM sched_time_in_state_for_thread '
