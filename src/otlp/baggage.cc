@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "src/otlp/percent_decoding.h"
+
 #include "protozero/internal/macros.h"
 
 namespace protozero {
@@ -35,30 +37,9 @@ bool IsValueChar(char c) {
   return c > ' ' && c < '\x7f' && c != '"' && c != ',' && c != ';' && c != '\\';
 }
 
-int HexDigit(char c) {
-  if (c >= '0' && c <= '9')
-    return c - '0';
-  const char lower = static_cast<char>(c | 0x20);
-  return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
-}
-
 bool Decode(std::string_view text, std::string* value) {
-  for (size_t i = 0; i < text.size(); ++i) {
-    if (!IsValueChar(text[i]))
-      return false;
-    if (text[i] != '%') {
-      *value += text[i];
-      continue;
-    }
-    if (text.size() - i < 3)
-      return false;
-    const int high = HexDigit(text[i + 1]), low = HexDigit(text[i + 2]);
-    if (high < 0 || low < 0)
-      return false;
-    *value += static_cast<char>(high << 4 | low);
-    i += 2;
-  }
-  return true;
+  return std::all_of(text.begin(), text.end(), IsValueChar) &&
+         internal::AppendPercentDecoded(text, value);
 }
 
 void Encode(std::string_view value, std::string* text) {

@@ -8,8 +8,11 @@
 
 #include <string_view>
 
+#include "protozero/const_bytes.h"
+#include "protozero/field.h"
 #include "protozero/proto_decoder.h"
-#include "src/otlp/protos/schema.h"
+#include "protozero/proto_utils.h"
+#include "src/otlp/protos/json_schema.h"
 
 #include "protozero/internal/macros.h"
 
@@ -19,12 +22,22 @@ namespace otlp {
 namespace internal PROTOZERO_HIDDEN {
 namespace {
 
-// Writes the JSON of messages. Fields with default values are left out, but
-// values of attributes are not.
+using WireType = proto_utils::ProtoWireType;
+
+// Messages within each other that are written. Deeper ones are empty.
+constexpr int kMaxJsonDepth = 100;
+
+// Writes the JSON of messages. Fields with default values are left out, but the
+// value of an attribute and its key are not.
 class JsonWriter {
  public:
   explicit JsonWriter(std::string* out) : out_(out) {}
 
+  // Writes the object of a message.
+  void Message(ConstBytes bytes, JsonKind kind);
+  // Writes a member for the field of a message, unless it is a default value
+  // and not |writes_defaults|.
+  void Member(ConstBytes bytes, const JsonField& field, bool writes_defaults);
   void Open(char bracket) {
     *out_ += bracket;
     is_first_ = true;
@@ -33,6 +46,8 @@ class JsonWriter {
     *out_ += bracket;
     is_first_ = false;
   }
+
+ private:
   void Comma() {
     if (!is_first_)
       *out_ += ',';
@@ -49,60 +64,16 @@ class JsonWriter {
     Comma();
     out_->append(json);
   }
-  void Text(ConstChars text) { Quoted(text.ToStdStringView()); }
-  void Number(uint64_t number) { Value(std::to_string(number)); }
+  void Messages(ConstBytes bytes, const JsonField& field);
+  void Scalar(const Field& field, JsonType type);
   void Hex(ConstBytes bytes);
   void Base64(ConstBytes bytes);
   void Double(double value);
   void Quoted(std::string_view text);
 
-  void TextField(std::string_view key, ConstChars text) {
-    if (text.size != 0) {
-      Key(key);
-      Text(text);
-    }
-  }
-  void HexField(std::string_view key, ConstBytes bytes) {
-    if (bytes.size != 0) {
-      Key(key);
-      Hex(bytes);
-    }
-  }
-  void NumberField(std::string_view key, uint64_t number) {
-    if (number != 0) {
-      Key(key);
-      Number(number);
-    }
-  }
-  // Protobuf's JSON has integers of 64 bits in quotes.
-  void TimeField(std::string_view key, uint64_t time) {
-    if (time != 0) {
-      Key(key);
-      Quoted(std::to_string(time));
-    }
-  }
-  // Writes an array of the elements of a range.
-  template <typename Range, typename Write>
-  void Array(std::string_view key, Range range, Write write) {
-    if (!range)
-      return;
-    Key(key);
-    Open('[');
-    for (; range; ++range) {
-      Comma();
-      Open('{');
-      write(*range);
-      Close('}');
-    }
-    Close(']');
-  }
-
-  void AnyValue(ConstBytes bytes);
-  void KeyValues(std::string_view key, RepeatedFieldIterator<ConstBytes> list);
-
- private:
   std::string* const out_;
   bool is_first_ = true;
+  int depth_ = 0;
 };
 
 void JsonWriter::Quoted(std::string_view text) {
@@ -164,149 +135,144 @@ void JsonWriter::Double(double value) {
   Value(text);
 }
 
-// The members of the object of a value.
-void JsonWriter::AnyValue(ConstBytes bytes) {
-  const otlp_schema::AnyValue::Decoder value(bytes);
-  if (value.has_string_value()) {
-    Key("stringValue");
-    Text(value.string_value());
-  } else if (value.has_bool_value()) {
-    Key("boolValue");
-    Value(value.bool_value() ? "true" : "false");
-  } else if (value.has_int_value()) {
-    Key("intValue");
-    Quoted(std::to_string(value.int_value()));
-  } else if (value.has_double_value()) {
-    Key("doubleValue");
-    Double(value.double_value());
-  } else if (value.has_bytes_value()) {
-    Key("bytesValue");
-    Base64(value.bytes_value());
-  } else if (value.has_array_value()) {
-    const otlp_schema::ArrayValue::Decoder array(value.array_value());
-    Key("arrayValue");
-    Open('{');
-    Array("values", array.values(),
-          [this](ConstBytes element) { AnyValue(element); });
-    Close('}');
+WireType WireTypeOf(JsonType type) {
+  switch (type) {
+    case JsonType::kBool:
+    case JsonType::kUint32:
+    case JsonType::kInt64:
+      return WireType::kVarInt;
+    case JsonType::kFixed32:
+      return WireType::kFixed32;
+    case JsonType::kFixed64:
+    case JsonType::kDouble:
+      return WireType::kFixed64;
+    case JsonType::kText:
+    case JsonType::kHexadecimal:
+    case JsonType::kBase64:
+    case JsonType::kMessage:
+    case JsonType::kMessages:
+      break;
   }
+  return WireType::kLengthDelimited;
 }
 
-void JsonWriter::KeyValues(std::string_view key,
-                           RepeatedFieldIterator<ConstBytes> list) {
-  Array(key, list, [this](ConstBytes bytes) {
-    const otlp_schema::KeyValue::Decoder attribute(bytes);
-    Key("key");
-    Text(attribute.key());
-    Key("value");
-    Open('{');
-    AnyValue(attribute.value());
-    Close('}');
-  });
+bool IsField(const Field& field, const JsonField& wanted) {
+  return field.id() == wanted.number && field.type() == WireTypeOf(wanted.type);
 }
 
-void WriteSpan(JsonWriter* json, ConstBytes bytes) {
-  const otlp_schema::Span::Decoder span(bytes);
-  json->HexField("traceId", span.trace_id());
-  json->HexField("spanId", span.span_id());
-  json->TextField("traceState", span.trace_state());
-  json->HexField("parentSpanId", span.parent_span_id());
-  json->NumberField("flags", span.flags());
-  json->TextField("name", span.name());
-  json->NumberField("kind", static_cast<uint64_t>(span.kind()));
-  json->TimeField("startTimeUnixNano", span.start_time_unix_nano());
-  json->TimeField("endTimeUnixNano", span.end_time_unix_nano());
-  json->KeyValues("attributes", span.attributes());
-  json->NumberField("droppedAttributesCount", span.dropped_attributes_count());
-  json->Array("events", span.events(), [json](ConstBytes event_bytes) {
-    const otlp_schema::Span_Event::Decoder event(event_bytes);
-    json->TimeField("timeUnixNano", event.time_unix_nano());
-    json->TextField("name", event.name());
-    json->KeyValues("attributes", event.attributes());
-    json->NumberField("droppedAttributesCount",
-                      event.dropped_attributes_count());
-  });
-  json->NumberField("droppedEventsCount", span.dropped_events_count());
-  json->Array("links", span.links(), [json](ConstBytes link_bytes) {
-    const otlp_schema::Span_Link::Decoder link(link_bytes);
-    json->HexField("traceId", link.trace_id());
-    json->HexField("spanId", link.span_id());
-    json->TextField("traceState", link.trace_state());
-    json->KeyValues("attributes", link.attributes());
-    json->NumberField("droppedAttributesCount",
-                      link.dropped_attributes_count());
-    json->NumberField("flags", link.flags());
-  });
-  json->NumberField("droppedLinksCount", span.dropped_links_count());
-  const otlp_schema::Status::Decoder status(span.status());
-  json->Key("status");
-  json->Open('{');
-  json->TextField("message", status.message());
-  json->NumberField("code", static_cast<uint64_t>(status.code()));
-  json->Close('}');
+// Returns the last field of that kind, which counts; an invalid one for none.
+Field LastField(ConstBytes bytes, const JsonField& wanted) {
+  Field last = Field();
+  ProtoDecoder decoder(bytes);
+  while (const Field field = decoder.ReadField()) {
+    if (IsField(field, wanted))
+      last = field;
+  }
+  return last;
 }
 
-void WriteLog(JsonWriter* json, ConstBytes bytes) {
-  const otlp_schema::LogRecord::Decoder log(bytes);
-  json->TimeField("timeUnixNano", log.time_unix_nano());
-  json->TimeField("observedTimeUnixNano", log.observed_time_unix_nano());
-  json->NumberField("severityNumber",
-                    static_cast<uint64_t>(log.severity_number()));
-  json->TextField("severityText", log.severity_text());
-  json->Key("body");
-  json->Open('{');
-  json->AnyValue(log.body());
-  json->Close('}');
-  json->KeyValues("attributes", log.attributes());
-  json->NumberField("droppedAttributesCount", log.dropped_attributes_count());
-  json->NumberField("flags", log.flags());
-  json->HexField("traceId", log.trace_id());
-  json->HexField("spanId", log.span_id());
-  json->TextField("eventName", log.event_name());
+// Returns the kind of the value that was set last; null for none.
+const JsonField* FieldOfAnyValue(ConstBytes bytes) {
+  const JsonField* last = nullptr;
+  ProtoDecoder decoder(bytes);
+  while (const Field field = decoder.ReadField()) {
+    for (const JsonField& kind : JsonMessageOf(JsonKind::kAnyValue)) {
+      if (IsField(field, kind))
+        last = &kind;
+    }
+  }
+  return last;
 }
 
-void WriteScope(JsonWriter* json, ConstBytes bytes) {
-  const otlp_schema::InstrumentationScope::Decoder scope(bytes);
-  json->Key("scope");
-  json->Open('{');
-  json->TextField("name", scope.name());
-  json->TextField("version", scope.version());
-  json->Close('}');
+void JsonWriter::Message(ConstBytes bytes, JsonKind kind) {
+  Comma();
+  Open('{');
+  ++depth_;
+  if (depth_ > kMaxJsonDepth) {
+    // Nothing: it is empty.
+  } else if (kind == JsonKind::kAnyValue) {
+    if (const JsonField* const field = FieldOfAnyValue(bytes))
+      Member(bytes, *field, /*writes_defaults=*/true);
+  } else {
+    for (const JsonField& field : JsonMessageOf(kind))
+      Member(bytes, field, kind == JsonKind::kKeyValue);
+  }
+  --depth_;
+  Close('}');
 }
 
-// The messages of logs have the same numbers as those of spans.
-void WriteResource(JsonWriter* json, ConstBytes bytes, bool is_logs) {
-  const otlp_schema::ResourceSpans::Decoder data(bytes);
-  const otlp_schema::Resource::Decoder resource(data.resource());
-  json->Key("resource");
-  json->Open('{');
-  json->KeyValues("attributes", resource.attributes());
-  json->Close('}');
-  json->Array(is_logs ? "scopeLogs" : "scopeSpans", data.scope_spans(),
-              [json, is_logs](ConstBytes scope_bytes) {
-                const otlp_schema::ScopeSpans::Decoder scope(scope_bytes);
-                WriteScope(json, scope.scope());
-                json->Array(is_logs ? "logRecords" : "spans", scope.spans(),
-                            [json, is_logs](ConstBytes record) {
-                              is_logs ? WriteLog(json, record)
-                                      : WriteSpan(json, record);
-                            });
-                json->TextField("schemaUrl", scope.schema_url());
-              });
-  json->TextField("schemaUrl", data.schema_url());
+void JsonWriter::Member(ConstBytes bytes,
+                        const JsonField& field,
+                        bool writes_defaults) {
+  if (field.type == JsonType::kMessages)
+    return Messages(bytes, field);
+  const Field last = LastField(bytes, field);
+  // A message that is there is no default, even an empty one.
+  bool is_default = !last.valid();
+  if (field.type != JsonType::kMessage) {
+    is_default = WireTypeOf(field.type) == WireType::kLengthDelimited
+                     ? last.size() == 0
+                     : last.as_uint64() == 0;
+  }
+  if (is_default && !writes_defaults)
+    return;
+  Key(field.name);
+  if (field.type == JsonType::kMessage)
+    Message(last.as_bytes(), field.message);
+  else
+    Scalar(last, field.type);
+}
+
+void JsonWriter::Messages(ConstBytes bytes, const JsonField& wanted) {
+  bool has_begun = false;
+  ProtoDecoder decoder(bytes);
+  while (const Field field = decoder.ReadField()) {
+    if (!IsField(field, wanted))
+      continue;
+    if (!has_begun) {
+      Key(wanted.name);
+      Open('[');
+      has_begun = true;
+    }
+    Message(field.as_bytes(), wanted.message);
+  }
+  if (has_begun)
+    Close(']');
+}
+
+void JsonWriter::Scalar(const Field& field, JsonType type) {
+  switch (type) {
+    case JsonType::kText:
+      return Quoted(field.as_string().ToStdStringView());
+    case JsonType::kHexadecimal:
+      return Hex(field.as_bytes());
+    case JsonType::kBase64:
+      return Base64(field.as_bytes());
+    case JsonType::kBool:
+      return Value(field.as_bool() ? "true" : "false");
+    case JsonType::kUint32:
+    case JsonType::kFixed32:
+      return Value(std::to_string(field.as_uint32()));
+    case JsonType::kInt64:
+      return Quoted(std::to_string(field.as_int64()));
+    case JsonType::kFixed64:
+      return Quoted(std::to_string(field.as_uint64()));
+    case JsonType::kDouble:
+      return Double(field.as_double());
+    case JsonType::kMessage:
+    case JsonType::kMessages:
+      return;
+  }
 }
 
 }  // namespace
 
 void AppendJsonLine(const Batch& batch, std::string* line) {
   JsonWriter json(line);
-  const bool is_logs = batch.signal == Signal::kLogs;
-  const otlp_schema::TracesData::Decoder data(batch.data, batch.size);
   json.Open('{');
-  json.Array(is_logs ? "resourceLogs" : "resourceSpans", data.resource_spans(),
-             [&json, is_logs](ConstBytes bytes) {
-               WriteResource(&json, bytes, is_logs);
-             });
+  json.Member({batch.data, batch.size},
+              kJsonDocument[batch.signal == Signal::kLogs ? 1 : 0],
+              /*writes_defaults=*/false);
   json.Close('}');
   *line += '\n';
 }

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 
+#include "src/otlp/percent_decoding.h"
+
 #include "protozero/internal/macros.h"
 
 namespace protozero {
@@ -20,30 +22,6 @@ std::string_view Trimmed(std::string_view text) {
   if (first == std::string_view::npos)
     return {};
   return text.substr(first, text.find_last_not_of(kSpaces) - first + 1);
-}
-
-int HexDigit(char digit) {
-  if (digit >= '0' && digit <= '9')
-    return digit - '0';
-  const char lower = static_cast<char>(digit | 0x20);
-  return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
-}
-
-// Replaces "%41" by "A". False for a percent sign without two digits.
-bool Unescape(std::string_view text, std::string* result) {
-  for (size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != '%') {
-      *result += text[i];
-      continue;
-    }
-    const int high = i + 2 < text.size() ? HexDigit(text[i + 1]) : -1;
-    const int low = i + 2 < text.size() ? HexDigit(text[i + 2]) : -1;
-    if (high < 0 || low < 0)
-      return false;
-    *result += static_cast<char>(high * 16 + low);
-    i += 2;
-  }
-  return true;
 }
 
 // The characters of a token in RFC 9110.
@@ -174,7 +152,8 @@ bool ParseHeaders(std::string_view list, HttpHeaders* headers) {
       return false;
     std::string name(Trimmed(entry.substr(0, equals)));
     std::string value;
-    if (!Unescape(Trimmed(entry.substr(equals + 1)), &value) ||
+    if (!internal::AppendPercentDecoded(Trimmed(entry.substr(equals + 1)),
+                                        &value) ||
         !IsHeaderName(name) || !IsHeaderValue(value))
       return false;
     headers->emplace_back(std::move(name), std::move(value));

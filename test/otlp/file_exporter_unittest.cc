@@ -66,8 +66,8 @@ TEST_F(FileExporterTest, WritesLinesOfJson) {
           "{\"key\":\"b\",\"value\":{\"boolValue\":false}},"
           "{\"key\":\"bytes\",\"value\":{\"bytesValue\":\"AAEC/w==\"}},"
           "{\"key\":\"doubles\",\"value\":{\"arrayValue\":{\"values\":["
-          "{\"doubleValue\":0.5},{\"doubleValue\":\"-Infinity\"}]}}}],"
-          "\"status\":{}}]}]}]}\n");
+          "{\"doubleValue\":0.5},{\"doubleValue\":\"-Infinity\"}]}}}]}]}]}]}"
+          "\n");
 }
 
 TEST_F(FileExporterTest, SaysWhyItWritesNothing) {

@@ -14,6 +14,7 @@
 
 #include "protozero/message.h"
 #include "protozero/scattered_heap_buffer.h"
+#include "src/otlp/protos/json_schema.h"
 #include "src/program/json_reader.h"
 #include "src/program/value_sink.h"
 
@@ -23,155 +24,10 @@ namespace {
 
 using program::Value;
 
-enum class JsonType : uint8_t {
-  kText,
-  kHexadecimal,  // Ids. All other bytes are Base64.
-  kBase64,
-  kBool,
-  kVarInt,
-  kFixed32,
-  kFixed64,
-  kDouble,
-  kMessage,
-};
-
-struct JsonMessage;
-
-struct JsonField {
-  std::string_view name;
-  uint32_t number;
-  JsonType type;
-  const JsonMessage* message = nullptr;
-};
-
-struct JsonMessage {
-  const JsonField* fields;
-  size_t num_fields;
-
-  const JsonField* Find(std::string_view name) const {
-    for (size_t i = 0; i < num_fields; ++i) {
-      if (fields[i].name == name)
-        return &fields[i];
-    }
-    return nullptr;
-  }
-};
-
-template <size_t n>
-constexpr JsonMessage JsonMessageOf(const JsonField (&fields)[n]) {
-  return {fields, n};
-}
-
-// They contain each other.
-extern const JsonMessage kAnyValue;
-extern const JsonMessage kKeyValue;
-
-constexpr JsonField kArrayFields[] = {
-    {"values", 1, JsonType::kMessage, &kAnyValue}};
-constexpr JsonMessage kArrayValue = JsonMessageOf(kArrayFields);
-constexpr JsonField kListFields[] = {
-    {"values", 1, JsonType::kMessage, &kKeyValue}};
-constexpr JsonMessage kKeyValueList = JsonMessageOf(kListFields);
-constexpr JsonField kAnyValueFields[] = {
-    {"stringValue", 1, JsonType::kText},
-    {"boolValue", 2, JsonType::kBool},
-    {"intValue", 3, JsonType::kVarInt},
-    {"doubleValue", 4, JsonType::kDouble},
-    {"arrayValue", 5, JsonType::kMessage, &kArrayValue},
-    {"kvlistValue", 6, JsonType::kMessage, &kKeyValueList},
-    {"bytesValue", 7, JsonType::kBase64}};
-constexpr JsonMessage kAnyValue = JsonMessageOf(kAnyValueFields);
-constexpr JsonField kKeyValueFields[] = {
-    {"key", 1, JsonType::kText},
-    {"value", 2, JsonType::kMessage, &kAnyValue}};
-constexpr JsonMessage kKeyValue = JsonMessageOf(kKeyValueFields);
-
-constexpr JsonField kResourceFields[] = {
-    {"attributes", 1, JsonType::kMessage, &kKeyValue},
-    {"droppedAttributesCount", 2, JsonType::kVarInt}};
-constexpr JsonMessage kResource = JsonMessageOf(kResourceFields);
-constexpr JsonField kScopeFields[] = {
-    {"name", 1, JsonType::kText},
-    {"version", 2, JsonType::kText},
-    {"attributes", 3, JsonType::kMessage, &kKeyValue},
-    {"droppedAttributesCount", 4, JsonType::kVarInt}};
-constexpr JsonMessage kScope = JsonMessageOf(kScopeFields);
-
-constexpr JsonField kEventFields[] = {
-    {"timeUnixNano", 1, JsonType::kFixed64},
-    {"name", 2, JsonType::kText},
-    {"attributes", 3, JsonType::kMessage, &kKeyValue},
-    {"droppedAttributesCount", 4, JsonType::kVarInt}};
-constexpr JsonMessage kEvent = JsonMessageOf(kEventFields);
-constexpr JsonField kLinkFields[] = {
-    {"traceId", 1, JsonType::kHexadecimal},
-    {"spanId", 2, JsonType::kHexadecimal},
-    {"traceState", 3, JsonType::kText},
-    {"attributes", 4, JsonType::kMessage, &kKeyValue},
-    {"droppedAttributesCount", 5, JsonType::kVarInt},
-    {"flags", 6, JsonType::kFixed32}};
-constexpr JsonMessage kLink = JsonMessageOf(kLinkFields);
-constexpr JsonField kStatusFields[] = {{"message", 2, JsonType::kText},
-                                       {"code", 3, JsonType::kVarInt}};
-constexpr JsonMessage kStatus = JsonMessageOf(kStatusFields);
-constexpr JsonField kSpanFields[] = {
-    {"traceId", 1, JsonType::kHexadecimal},
-    {"spanId", 2, JsonType::kHexadecimal},
-    {"traceState", 3, JsonType::kText},
-    {"parentSpanId", 4, JsonType::kHexadecimal},
-    {"name", 5, JsonType::kText},
-    {"kind", 6, JsonType::kVarInt},
-    {"startTimeUnixNano", 7, JsonType::kFixed64},
-    {"endTimeUnixNano", 8, JsonType::kFixed64},
-    {"attributes", 9, JsonType::kMessage, &kKeyValue},
-    {"droppedAttributesCount", 10, JsonType::kVarInt},
-    {"events", 11, JsonType::kMessage, &kEvent},
-    {"droppedEventsCount", 12, JsonType::kVarInt},
-    {"links", 13, JsonType::kMessage, &kLink},
-    {"droppedLinksCount", 14, JsonType::kVarInt},
-    {"status", 15, JsonType::kMessage, &kStatus},
-    {"flags", 16, JsonType::kFixed32}};
-constexpr JsonMessage kSpan = JsonMessageOf(kSpanFields);
-constexpr JsonField kScopeSpansFields[] = {
-    {"scope", 1, JsonType::kMessage, &kScope},
-    {"spans", 2, JsonType::kMessage, &kSpan},
-    {"schemaUrl", 3, JsonType::kText}};
-constexpr JsonMessage kScopeSpans = JsonMessageOf(kScopeSpansFields);
-constexpr JsonField kResourceSpansFields[] = {
-    {"resource", 1, JsonType::kMessage, &kResource},
-    {"scopeSpans", 2, JsonType::kMessage, &kScopeSpans},
-    {"schemaUrl", 3, JsonType::kText}};
-constexpr JsonMessage kResourceSpans = JsonMessageOf(kResourceSpansFields);
-
-constexpr JsonField kLogFields[] = {
-    {"timeUnixNano", 1, JsonType::kFixed64},
-    {"severityNumber", 2, JsonType::kVarInt},
-    {"severityText", 3, JsonType::kText},
-    {"body", 5, JsonType::kMessage, &kAnyValue},
-    {"attributes", 6, JsonType::kMessage, &kKeyValue},
-    {"droppedAttributesCount", 7, JsonType::kVarInt},
-    {"flags", 8, JsonType::kFixed32},
-    {"traceId", 9, JsonType::kHexadecimal},
-    {"spanId", 10, JsonType::kHexadecimal},
-    {"observedTimeUnixNano", 11, JsonType::kFixed64},
-    {"eventName", 12, JsonType::kText}};
-constexpr JsonMessage kLog = JsonMessageOf(kLogFields);
-constexpr JsonField kScopeLogsFields[] = {
-    {"scope", 1, JsonType::kMessage, &kScope},
-    {"logRecords", 2, JsonType::kMessage, &kLog},
-    {"schemaUrl", 3, JsonType::kText}};
-constexpr JsonMessage kScopeLogs = JsonMessageOf(kScopeLogsFields);
-constexpr JsonField kResourceLogsFields[] = {
-    {"resource", 1, JsonType::kMessage, &kResource},
-    {"scopeLogs", 2, JsonType::kMessage, &kScopeLogs},
-    {"schemaUrl", 3, JsonType::kText}};
-constexpr JsonMessage kResourceLogs = JsonMessageOf(kResourceLogsFields);
-
-// A line has one of them.
-constexpr JsonField kDocumentFields[] = {
-    {"resourceSpans", 1, JsonType::kMessage, &kResourceSpans},
-    {"resourceLogs", 1, JsonType::kMessage, &kResourceLogs}};
-constexpr JsonMessage kDocument = JsonMessageOf(kDocumentFields);
+namespace schema = protozero::otlp::internal;
+using schema::JsonField;
+using schema::JsonKind;
+using schema::JsonType;
 
 // Returns the digit, or -1.
 int DigitOf(char c, JsonType type) {
@@ -231,7 +87,7 @@ class OtlpJsonSink final : public program::ValueSink {
 
   void Begin(Container container) override {
     if (stack_.empty()) {
-      stack_.push_back({&kDocument, document_, nullptr});
+      stack_.push_back({JsonKind::kDocument, document_, nullptr});
       return;
     }
     const Level above = stack_.back();
@@ -241,7 +97,7 @@ class OtlpJsonSink final : public program::ValueSink {
       return;
     }
     Level level;
-    if (above.field != nullptr && above.field->type == JsonType::kMessage) {
+    if (above.field != nullptr && above.field->message != JsonKind::kNone) {
       level.message = above.field->message;
       level.output = above.output->BeginNestedMessage<protozero::Message>(
           above.field->number);
@@ -260,8 +116,11 @@ class OtlpJsonSink final : public program::ValueSink {
   void Name(std::string_view name, NameKind) override {
     Level& level = stack_.back();
     level.field = nullptr;
-    if (level.message != nullptr)
-      level.field = level.message->Find(CamelCaseOf(name));
+    const std::string in_schema = CamelCaseOf(name);
+    for (const JsonField& field : schema::JsonMessageOf(level.message)) {
+      if (field.name == in_schema)
+        level.field = &field;
+    }
   }
 
   void Add(const Value& value) override {
@@ -286,7 +145,8 @@ class OtlpJsonSink final : public program::ValueSink {
         if (const bool* is = std::get_if<bool>(&value))
           output->AppendTinyVarInt(field.number, *is ? 1 : 0);
         return;
-      case JsonType::kVarInt:
+      case JsonType::kUint32:
+      case JsonType::kInt64:
         return output->AppendVarInt(field.number, IntegerOf(value));
       case JsonType::kFixed32:
         return output->AppendFixed(field.number,
@@ -296,14 +156,15 @@ class OtlpJsonSink final : public program::ValueSink {
       case JsonType::kDouble:
         return output->AppendFixed(field.number, DoubleOf(value));
       case JsonType::kMessage:
+      case JsonType::kMessages:
         return;
     }
   }
 
  private:
-  // A dictionary or an array. All of it is skipped if |message| is null.
+  // A dictionary or an array. All of it is skipped if |message| is kNone.
   struct Level {
-    const JsonMessage* message = nullptr;
+    JsonKind message = JsonKind::kNone;
     protozero::Message* output = nullptr;
     const JsonField* field = nullptr;  // Null if the name is unknown.
   };

@@ -28,6 +28,7 @@ namespace schema = protozero::otlp_schema;
 using protozero::ConstBytes;
 using protozero::ConstChars;
 using protozero::trace::DebugAnnotation;
+using NestedValue = protozero::trace::DebugAnnotation_NestedValue;
 using protozero::trace::TrackEvent;
 using Step = OtlpLanes::Step;
 using StepKind = OtlpLanes::Kind;
@@ -51,6 +52,11 @@ uint64_t OtlpIdNumberOf(std::string_view id) {
   return number;
 }
 
+// Sets an empty array or dictionary, which only the older form has.
+void SetEmpty(NestedValue::NestedType type, DebugAnnotation* annotation) {
+  annotation->set_nested_value()->set_nested_type(type);
+}
+
 void SetAnnotationValue(ConstBytes any_value,
                         int depth,
                         DebugAnnotation* annotation) {
@@ -72,12 +78,16 @@ void SetAnnotationValue(ConstBytes any_value,
     }
     case Case::kArrayValue: {
       const schema::ArrayValue::Decoder list(value.array_value());
+      if (!list.has_values())
+        return SetEmpty(NestedValue::ARRAY, annotation);
       for (auto it = list.values(); it && depth < kMaxValueDepth; ++it)
         SetAnnotationValue(*it, depth + 1, annotation->add_array_values());
       return;
     }
     case Case::kKvlistValue: {
       const schema::KeyValueList::Decoder list(value.kvlist_value());
+      if (!list.has_values())
+        return SetEmpty(NestedValue::DICT, annotation);
       for (auto it = list.values(); it && depth < kMaxValueDepth; ++it) {
         const schema::KeyValue::Decoder pair(*it);
         DebugAnnotation* const entry = annotation->add_dict_entries();

@@ -156,6 +156,35 @@ class OtlpExportTest(TimelineCommandTest):
     key = lambda span: span['spanId']
     self.assertEqual(sorted(again, key=key), sorted(once, key=key))
 
+  def test_values_survive_the_round_trip(self):
+    values = {'map': {'x': 1, 'y': [True, {'z': 0.5, 'none': []}], 'a': {'b': {'c': 't'}}},
+              'lists': [[1, 2], [], ['a', [{'k': 'v'}]], {}], 'empty list': [],
+              'empty map': {}, 'empty text': '', '': 'empty key', 'small': -2**63}
+
+    def any_value(content):
+      for kind, name in ((bool, 'boolValue'), (float, 'doubleValue'), (str, 'stringValue')):
+        if isinstance(content, kind):
+          return {name: content}
+      if isinstance(content, int):
+        return {'intValue': str(content)}
+      if isinstance(content, list):
+        return {'arrayValue': {'values': [any_value(one) for one in content]}}
+      return {'kvlistValue': {'values': pairs(content)}}
+
+    def pairs(dictionary):
+      return [{'key': key, 'value': any_value(one)} for key, one in dictionary.items()]
+
+    span = {'traceId': '%032x' % 1, 'spanId': '%016x' % 2, 'name': 's', 'kind': 2,
+            'startTimeUnixNano': '1000', 'endTimeUnixNano': '2000', 'attributes': pairs(values),
+            'events': [{'timeUnixNano': '1500', 'name': 'e', 'attributes': pairs(values)}]}
+    content = json.dumps({'resourceSpans': [{'scopeSpans': [{'spans': [span]}]}]}).encode()
+    for form, file in ('otlp-json', 'spans.jsonl'), ('otlp', 'spans.otlp'):
+      self.run_command(content, '--format', form, '-o', self.folder)
+      # The last reading shows what either form has.
+      spans, _ = self.export((self.folder / file).read_bytes())
+      self.assertEqual(spans[0]['args'], values)
+      self.assertEqual(attributes(spans[0]['events'][0]['attributes']), values)
+
   def test_without_a_wall_clock(self):
     trace = described() + at(BEGIN, 2000, name('a')) + at(END, 2100)
     spans, _ = self.export(trace)
