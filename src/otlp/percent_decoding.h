@@ -48,6 +48,4 @@ inline bool AppendPercentDecoded(std::string_view text, std::string* result) {
 PROTOZERO_ABI_END
 }  // namespace protozero
 
-#include "protozero/internal/undef_macros.h"
-
 #endif  // SRC_OTLP_PERCENT_DECODING_H_

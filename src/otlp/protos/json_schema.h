@@ -204,6 +204,4 @@ constexpr JsonMessage JsonMessageOf(JsonKind kind) {
 PROTOZERO_ABI_END
 }  // namespace protozero
 
-#include "protozero/internal/undef_macros.h"
-
 #endif  // SRC_OTLP_PROTOS_JSON_SCHEMA_H_
