@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,9 +15,12 @@
 #include "src/program/command_line.h"
 #include "src/program/io.h"
 #include "src/pztrace/commands.h"
+#include "src/pztrace/events/exported_tracks.h"
 #include "src/pztrace/events/timeline_file.h"
 #include "src/pztrace/events/timeline_reader.h"
 #include "src/pztrace/program_name.h"
+#include "src/pztrace/spans/span_tasks.h"
+#include "src/pztrace/spans/span_values.h"
 #include "src/pztrace/tables/table_columns.h"
 #include "src/pztrace/tables/task_rows.h"
 #include "src/pztrace/tasks/request_path.h"
@@ -244,6 +248,29 @@ std::vector<uint32_t> RequestsOf(const TaskTimeline& timeline,
   return found;
 }
 
+// Adds the requests of spans of OpenTelemetry, if the trace has any and is no
+// pipe.
+void AddSpanTasks(TraceInput* input, TaskTimeline* timeline) {
+  SpanTasks tasks;
+  const TimelineReader* arguments = nullptr;
+  std::optional<ExportedTracks> tracks;
+  TimelineReader::Callbacks callbacks;
+  callbacks.reads_details = true;
+  callbacks.on_slice = [&](const Slice& slice) {
+    OtelArgs otel;
+    SpanAttributes attributes(nullptr, 0, &otel);
+    arguments->ReadArgs(*slice.details, UniqueNames::kByText, &attributes);
+    const TrackPlace& place = tracks->Get(slice.track).place;
+    tasks.AddSlice(slice, otel, place.process, place.process_number);
+  };
+  TimelineReader reader(std::move(callbacks));
+  arguments = &reader;
+  tracks.emplace(reader.tracks());
+  if (!ReadAgain(input, &reader))
+    return;
+  tasks.AddTo(timeline);
+}
+
 // The command on several files.
 class TasksPrinter {
  public:
@@ -261,6 +288,8 @@ class TasksPrinter {
     ThreadTimes times;
     const bool is_whole = ReadTimeline(file, input, &reader,
                                        /*reads_ahead=*/false, &times);
+    if (timeline.first_ns() == UINT64_MAX)
+      AddSpanTasks(input, &timeline);
     timeline.Finish(reader.end_ns());
     const uint64_t first_ns = std::min(reader.first_ns(), timeline.first_ns());
     if (!arguments_.has_paths()) {

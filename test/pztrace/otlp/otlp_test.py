@@ -307,6 +307,70 @@ class OtlpTest(TimelineCommandTest):
     self.assertEqual({row['name']: row['track'] for row in rows},
                      {'in a span': 'spans', 'log': '', 'alone': ''})
 
+  def tasks(self, content, *arguments, code=0):
+    self.path.write_bytes(content)
+    result = subprocess.run([PZTRACE, 'tasks', *arguments, self.path], capture_output=True,
+                            text=True, check=False)
+    self.assertEqual(result.returncode, code, result.stderr)
+    return result.stdout
+
+  def path_of(self, content, trace):
+    """The parts of a request's path: the state, the task, and what it waits for."""
+    output = self.tasks(content, '--request', '%032x' % trace, '--format', 'csv')
+    return [(int(row['ts']) - BEGIN, int(row['dur']), row['state'],
+             row['name'].rsplit(' #', 1)[0]) for row in csv.DictReader(io.StringIO(output))]
+
+  def test_requests_of_several_programs_are_tasks(self):
+    documents = [
+        Document({'service.name': 'front'}, http=[
+            Span('GET', 0, 100, 1, kind=2), Span('call', 10, 80, 2, parent=1, kind=3),
+            Span('other', 5, 15, 11, trace=2, kind=2)]),
+        Document({'service.name': 'shop'}, rpc=[
+            Span('Cart', 15, 75, 3, parent=2, kind=2), Span('parse', 16, 20, 4, parent=3),
+            Span('query', 25, 60, 5, parent=3, kind=3)]),
+        Document({'service.name': 'db'}, sql=[Span('SELECT', 30, 55, 6, parent=5, kind=2,
+                                                   status=2)])]
+    for content in forms(documents).values():
+      self.assertEqual(self.path_of(content, 1), [
+          (0, 10, 'running', 'front: GET'), (10, 5, 'ready', 'shop: Cart'),
+          (15, 10, 'running', 'shop: Cart'), (25, 5, 'ready', 'db: SELECT'),
+          (30, 25, 'running', 'db: SELECT'), (55, 5, 'ready', 'shop: Cart'),
+          (60, 15, 'running', 'shop: Cart'), (75, 5, 'ready', 'front: GET'),
+          (80, 20, 'running', 'front: GET')])
+      self.assertEqual(self.path_of(content, 2), [(5, 10, 'running', 'front: other')])
+    output = self.tasks(content)
+    self.assertIn('65 ns at most: front: GET for call', output)
+    self.assertIn('4 tasks of 4 places, 0 of them had not ended', output)
+
+  def test_tasks_of_clocks_apart_and_of_circles(self):
+    # The program that is called is ahead of the others, or its clock is behind.
+    for shift in -1000, 1000:
+      documents = [
+          Document({'service.name': 'a'}, http=[Span('outer', 0, 100, 1),
+                                                Span('call', 10, 90, 2, parent=1, kind=3)]),
+          Document({'service.name': 'b'}, http=[
+              Span('inner', 5000 + shift, 5050 + shift, 3, parent=2, kind=2)])]
+      output = self.tasks(forms(documents)['varints'], '--slowest', '3')
+      self.assertIn('a: outer', output)
+    circle = [Document({'service.name': name}, http=[Span(name, 0, 10, number, parent=parent)])
+              for name, number, parent in (('a', 1, 3), ('b', 2, 1), ('c', 3, 2))]
+    self.assertIn('3 tasks of 3 places', self.tasks(forms(circle)['varints']))
+    # An id that is there twice, and one of zeros.
+    twice = [Document({'service.name': 'a'}, http=[Span('one', 0, 10, 1), Span('two', 5, 20, 1),
+                                                   Span('zero', 7, 7, 0, parent=9)])]
+    self.assertIn('3 tasks of 3 places', self.tasks(forms(twice)['varints']))
+
+  def test_random_tasks(self):
+    for seed in range(5):
+      generator = random.Random(seed)
+      spans = random_spans(generator)
+      for span in spans:
+        span.kind = generator.randrange(6)
+      documents = [Document({'service.name': name}, http=spans[start::3])
+                   for start, name in enumerate('abc')]
+      output = self.tasks(forms(documents)['lines'], '--slowest', '9')
+      self.assertIn('request %032x' % 1, output)
+
   def test_other_commands(self):
     documents = [Document({'service.name': 'shop'}, http=random_spans(random.Random(7)))]
     content = forms(documents)['varints']
