@@ -94,6 +94,17 @@ class LocalTrace {
     size_t shared_memory_size = 32 << 20;
     // The policy of a thread when that memory is full.
     BufferExhaustedPolicy exhausted_policy = BufferExhaustedPolicy::kDrop;
+
+    // True to record also when each thread of the program runs, is preempted
+    // and waits, as `pztrace record --scheduling` does from outside. It takes
+    // another thread, and a descriptor for each thread of the program and
+    // processor; children are not recorded.
+    bool scheduling = false;
+    // The number of samples of stacks in a second of processor time; 0 for
+    // none. Where the kernel forbids its events, timers take them: each thread
+    // gets a real-time signal that the program has no handler for, and calls
+    // such as poll() may return EINTR.
+    uint32_t samples_hz = 0;
   };
 
   // Begins to record into a file, or where |options| say.
@@ -124,6 +135,10 @@ class LocalTrace {
   // this program already records as many sessions as it can (31). Empty if all
   // is well. Any thread.
   std::string error() const;
+  // Returns why Options::scheduling or Options::samples_hz is not there, or
+  // only in part, the least that allows it, and what is recorded instead. Empty
+  // if they are recorded, or not wanted. Any thread.
+  std::string scheduling_error() const;
   // Counts the packets recorded and lost; of a flight recorder, those that were
   // overwritten or could not be written. After Stop() the counts are exact and
   // final: packets_begun() is packets_read() + lost().total(). The packets read

@@ -23,6 +23,7 @@
 #include "protozero/tracing/track_event.h"
 #include "src/tracing/ipc/background_thread.h"
 #include "src/tracing/local/flight_recorder.h"
+#include "src/tracing/local/thread_recorder.h"
 #include "src/tracing/local/trace_output.h"
 #include "src/tracing/shared_memory/no_cancellation.h"
 #include "src/tracing/shared_memory/out_of_memory.h"
@@ -79,6 +80,13 @@ class LocalTrace::Impl final : private TracingService::Consumer {
     std::lock_guard<std::mutex> lock(lock_);
     return error_.empty() && producer_ != nullptr ? producer_->why_off()
                                                   : error_;
+  }
+  std::string scheduling_error() const {
+    if (!wants_threads())
+      return "";
+    if (has_flight_recorder())
+      return "a flight recorder has no thread that could record others";
+    return threads_ == nullptr ? "it does not record" : threads_->error();
   }
   bool Snapshot(const char* path) const {
     return flight_recorder_.Snapshot(path);
@@ -147,10 +155,25 @@ class LocalTrace::Impl final : private TracingService::Consumer {
       return SetError("no thread", strerror(error));
     if (!producer_->RegisterDataSource(TrackEventDataSource()))
       return SetError(kNoMemory);
+    if (wants_threads()) {
+      internal::KernelEvents::Options threads;
+      threads.has_switches = options_.scheduling;
+      threads.samples_hz = options_.samples_hz;
+      threads.follows_processes = false;
+      threads_ = std::make_unique<ThreadRecorder>(threads);
+      if (!producer_->RegisterDataSource(threads_->source()))
+        return SetError(kNoMemory);
+    }
     if (!producer_->Sync(kConnectTimeoutMs)) {
       why = producer_->why_off();
       SetError(why.empty() ? "not connected" : why);
+    } else if (threads_ != nullptr && threads_->source()->is_enabled()) {
+      threads_->WaitUntilBegun();
     }
+  }
+
+  bool wants_threads() const {
+    return options_.scheduling || options_.samples_hz != 0;
   }
 
   bool has_flight_recorder() const {
@@ -180,8 +203,11 @@ class LocalTrace::Impl final : private TracingService::Consumer {
     TraceConfig config;
     config.buffers.push_back({options_.buffer_size, options_.fill_policy});
     config.data_sources.emplace_back();
-    DataSourceConfig& source = config.data_sources.back().config;
-    source = SourceConfig();
+    config.data_sources.back().config = SourceConfig();
+    if (wants_threads()) {
+      config.data_sources.emplace_back();
+      config.data_sources.back().config.name = ThreadRecorder::kDataSource;
+    }
     config.duration_ms = options_.duration_ms;
     // The descriptors of the process's tracks have it once.
     config.stamps_pid = false;
@@ -303,6 +329,8 @@ class LocalTrace::Impl final : private TracingService::Consumer {
   TracingService service_;
   TracingSessionID session_ = 0;
   std::unique_ptr<ServiceHost> host_;
+  // Null if it is not wanted. The producer calls it.
+  std::unique_ptr<ThreadRecorder> threads_;
   // The thread that runs |host_|.
   BackgroundThread thread_;
   // A flag of that thread.
@@ -357,6 +385,15 @@ std::string LocalTrace::error() const {
     error = kInChild;
   else if (impl_ != nullptr)
     RunsInMemory([&] { error = impl_->error(); });
+  return error;
+}
+
+std::string LocalTrace::scheduling_error() const {
+  std::string error = kNoMemory;
+  if (impl_ != nullptr && impl_->is_forked())
+    error = kInChild;
+  else if (impl_ != nullptr)
+    RunsInMemory([&] { error = impl_->scheduling_error(); });
   return error;
 }
 

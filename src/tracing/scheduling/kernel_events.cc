@@ -39,6 +39,10 @@ constexpr size_t kMaxRingBytes = 64 << 20;
 constexpr int kMaxRounds = 5;
 // PERF_FORMAT_LOST, which older headers lack.
 constexpr uint64_t kReadsLosses = 1 << 4;
+// Bits of perf_event_attr that older headers lack: build_id, and
+// inherit_thread, with which new processes do not inherit events.
+constexpr unsigned kBuildIdBit = 34;
+constexpr unsigned kInheritThreadBit = 35;
 
 // A larger difference is not that of two looks at one clock.
 constexpr uint64_t kClockPrecisionNs = 20000;
@@ -54,9 +58,33 @@ size_t PageSize() {
   return static_cast<size_t>(sysconf(_SC_PAGESIZE));
 }
 
+// Sets one of the bits that begin with |disabled|.
+void SetBit(perf_event_attr* attr, unsigned bit) {
+  constexpr size_t kBitsOffset =
+      offsetof(perf_event_attr, read_format) + sizeof(attr->read_format);
+  uint64_t bits = 0;
+  char* const place = reinterpret_cast<char*>(attr) + kBitsOffset;
+  memcpy(&bits, place, sizeof(bits));
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+  bit = 63 - bit;
+#endif
+  bits |= uint64_t{1} << bit;
+  memcpy(place, &bits, sizeof(bits));
+}
+
 }  // namespace
 
 KernelEvents::~KernelEvents() {
+  // A child process may have copies of the descriptors, which keep events
+  // alive.
+  for (const auto& [pid, events] : attached_) {
+    for (const Event& event : events)
+      ioctl(event.fd.get(), PERF_EVENT_IOC_DISABLE, 0);
+  }
+  for (const Ring& ring : rings_) {
+    if (ring.wakings.is_valid())
+      ioctl(ring.wakings.get(), PERF_EVENT_IOC_DISABLE, 0);
+  }
   for (const Ring& ring : rings_)
     munmap(ring.memory, ring.size + PageSize());
 }
@@ -105,6 +133,8 @@ void KernelEvents::FillAttr(KernelRecord::Kind kind,
                       (counts_losses_ ? kReadsLosses : 0);
   attr->sample_id_all = 1;
   attr->inherit = 1;
+  if (!options_.follows_processes && inherits_by_thread_)
+    SetBit(attr, kInheritThreadBit);
   attr->exclude_hv = 1;
   attr->exclude_callchain_kernel = 1;
   attr->use_clockid = 1;
@@ -131,7 +161,8 @@ void KernelEvents::FillAttr(KernelRecord::Kind kind,
   attr->mmap = has_samples;
   attr->mmap2 = has_samples;
   attr->exclude_kernel = !has_samples || !samples_kernel_;
-  attr->build_id = has_samples && wants_build_ids_;
+  if (has_samples && wants_build_ids_)
+    SetBit(attr, kBuildIdBit);
 }
 
 int KernelEvents::OpenEvent(KernelRecord::Kind kind,
@@ -141,13 +172,14 @@ int KernelEvents::OpenEvent(KernelRecord::Kind kind,
   perf_event_attr attr = {};
   FillAttr(kind, &attr);
   attr.disabled = tid <= 0;
-  attr.enable_on_exec = tid == 0;
+  attr.enable_on_exec = tid == 0 && options_.follows_processes;
   const long fd =
       syscall(SYS_perf_event_open, &attr, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
   if (fd >= 0 || kind != KernelRecord::Kind::kSample)
     return static_cast<int>(fd);
-  // Kernels before 6.0, and before 5.12, do not know these.
+  // Kernels before 6.0, 5.13 and 5.12 do not know these.
   if (errno == EINVAL && (std::exchange(counts_losses_, false) ||
+                          std::exchange(inherits_by_thread_, false) ||
                           std::exchange(wants_build_ids_, false))) {
     return OpenEvent(kind, tid, cpu);
   }
@@ -163,6 +195,10 @@ bool KernelEvents::OpenEventFor(const Ring& ring,
   fd->Reset(OpenEvent(kind, tid, ring.cpu));
   if (!fd->is_valid() && errno == EMFILE && RaiseLimit())
     fd->Reset(OpenEvent(kind, tid, ring.cpu));
+  if (IsTooMany(fd->get())) {
+    errno = EMFILE;
+    return false;
+  }
   if (!fd->is_valid() ||
       ioctl(fd->get(), PERF_EVENT_IOC_SET_OUTPUT, ring.fd.get()) != 0) {
     return false;
@@ -238,8 +274,17 @@ int KernelEvents::AttachThread(int32_t tid, std::vector<Event>* events) {
   return 0;
 }
 
+bool KernelEvents::IsTooMany(int fd) const {
+  rlimit limit = {};
+  return !options_.follows_processes && getrlimit(RLIMIT_NOFILE, &limit) == 0 &&
+         fd >= 0 && static_cast<rlim_t>(fd) > limit.rlim_cur / 2;
+}
+
 bool KernelEvents::RaiseLimit() {
   rlimit limit = {};
+  // The limit of a program that records itself is the program's.
+  if (!options_.follows_processes)
+    return false;
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0 ||
       limit.rlim_cur == limit.rlim_max) {
     return false;
@@ -263,7 +308,7 @@ bool KernelEvents::Attach(int32_t pid,
       if (problem == ESRCH)
         continue;
       if (problem != 0) {
-        *error = WhyRefused(pid, problem);
+        *error = WhyRefused(options_.follows_processes ? pid : 0, problem);
         attached_.erase(pid);
         return false;
       }

@@ -43,6 +43,9 @@ class KernelEvents {
     bool has_switches = false;
     // The samples in a second of processor time; 0 for none.
     uint32_t samples_hz = 0;
+    // False if only threads of this process are recorded, not its children.
+    // Then at most half of the descriptors that it may have are used.
+    bool follows_processes = true;
 
     // Returns the nanoseconds that a sample stands for.
     uint64_t sample_period() const {
@@ -143,12 +146,16 @@ class KernelEvents {
   Counts ReadCounts(int fd) const;
   void AddEvent(int32_t tid, Event event, std::vector<Event>* events);
   int AttachThread(int32_t tid, std::vector<Event>* events);
+  // Returns whether the descriptor is one of those that are left to the
+  // program.
+  bool IsTooMany(int fd) const;
   // Lets this process have more descriptors. Returns whether it can.
   bool RaiseLimit();
 
   const Options options_;
   bool samples_kernel_ = true;
   bool wants_build_ids_ = true;
+  bool inherits_by_thread_ = true;
   // True if events count what they could not write.
   bool counts_losses_ = true;
   size_t ring_size_ = 0;

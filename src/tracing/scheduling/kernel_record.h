@@ -78,6 +78,8 @@ struct KernelRecord {
   std::string text;
   // The bytes of the mapped file's build id; may be empty.
   std::string build_id;
+  // The number of sampling periods that a sample stands for.
+  uint64_t num_periods = 1;
   // The addresses of a sample, the innermost function first.
   std::vector<uint64_t> stack;
 };

@@ -53,8 +53,12 @@ std::string WhyOtherProcess(const KernelRefusal& refusal) {
 std::string RefusalText(const KernelRefusal& refusal) {
   switch (refusal.error) {
     case EMFILE:
-      return "there are too few file descriptors: a thread needs one for each "
-             "processor; `ulimit -Hn 65536` as root before it allows more";
+      return std::string(
+                 "there are too few file descriptors: a thread needs ") +
+             "one for each processor; `ulimit " +
+             (refusal.pid == 0 ? "-n 65536` before it"
+                               : "-Hn 65536` as root before it") +
+             " allows more";
     case ENOMEM:
       return "there is too little memory that may be locked, perhaps because "
              "another recorder has it; `ulimit -l 8192` allows more";

@@ -134,6 +134,26 @@ uid_t UserOf(int32_t pid) {
   return user;
 }
 
+bool BlocksSignal(int32_t pid, int32_t tid, int signal) {
+  const std::string text = Read(Folder(pid, tid) + "/status");
+  const size_t line = text.find("\nSigBlk:");
+  uint64_t blocked = 0;
+  if (line != text.npos)
+    sscanf(text.c_str() + line, "\nSigBlk: %" SCNx64, &blocked);
+  return (blocked >> (signal - 1) & 1) != 0;
+}
+
+uintptr_t StackEndOf(int32_t pid) {
+  const std::string text = Read(Folder(pid) + "/maps");
+  size_t line = text.find(" [stack]");
+  uintptr_t end = 0;
+  if (line != text.npos) {
+    line = line == 0 ? 0 : text.rfind('\n', line) + 1;
+    sscanf(text.c_str() + line, "%*x-%" SCNxPTR, &end);
+  }
+  return end;
+}
+
 bool ThreadExists(int32_t pid, int32_t tid) {
   return access(Folder(pid, tid).c_str(), F_OK) == 0;
 }

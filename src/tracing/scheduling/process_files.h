@@ -32,6 +32,10 @@ int32_t ParentOf(int32_t pid);
 char ThreadState(int32_t pid, int32_t tid, uint32_t* cpu);
 // Returns the effective user of a process.
 uid_t UserOf(int32_t pid);
+// Returns whether a thread blocks a signal.
+bool BlocksSignal(int32_t pid, int32_t tid, int signal);
+// Returns the end of the main thread's stack.
+uintptr_t StackEndOf(int32_t pid);
 // Returns whether there is such a thread.
 bool ThreadExists(int32_t pid, int32_t tid);
 

@@ -152,7 +152,7 @@ void ThreadPackets::WriteWaking(const KernelRecord& record,
 
 void ThreadPackets::WriteSample(const CodeMaps& maps,
                                 const KernelRecord& record) {
-  WriteStack(maps, record, kClockId, sample_period_);
+  WriteStack(maps, record, kClockId, record.num_periods * sample_period_);
 }
 
 void ThreadPackets::WriteWait(const CodeMaps& maps,

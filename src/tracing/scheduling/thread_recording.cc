@@ -29,6 +29,12 @@ ThreadRecording::ThreadRecording(KernelEvents::Options options)
       states_(this),
       packets_(options.sample_period()) {}
 
+void ThreadRecording::Begin(TraceContext* context) {
+  began_at_ = ThreadTimeNs();
+  packets_.Begin(context, states_);
+  events_.StartWakings();
+}
+
 bool ThreadRecording::IsRecorded(int32_t pid) const {
   return states_.Contains(pid) ||
          std::any_of(records_.begin(), records_.end(),
@@ -56,6 +62,16 @@ bool ThreadRecording::Attach(int32_t pid, std::string* error) {
   return true;
 }
 
+bool ThreadRecording::StartTimers(std::string* error) {
+  auto timers = std::make_unique<TimerSamples>(options_.sample_period());
+  if (!timers->Start(error))
+    return false;
+  timers_ = std::move(timers);
+  maps_.AddProcess(own_pid_);
+  ReadTimers(/*is_last=*/false);
+  return true;
+}
+
 void ThreadRecording::Look() {
   const uint64_t now = ThreadTimeNs();
   LookUntil(std::exchange(looked_at_, now));
@@ -66,7 +82,11 @@ void ThreadRecording::LookForTheLastTime() {
 }
 
 void ThreadRecording::LookUntil(uint64_t until) {
-  ReadRings(/*is_last=*/until == UINT64_MAX);
+  const bool is_last = until == UINT64_MAX;
+  if (timers_ != nullptr)
+    ReadTimers(is_last);
+  else
+    ReadRings(is_last);
   WriteRecords(until);
   if (std::exchange(has_lost_, false))
     RemoveEnded();
@@ -85,6 +105,45 @@ void ThreadRecording::ReadRings(bool is_last) {
   }
 }
 
+void ThreadRecording::ReadTimers(bool is_last) {
+  const std::vector<int32_t> tids = ThreadsOf(own_pid_);
+  for (const int32_t tid : tids) {
+    if (states_.Contains(tid))
+      continue;
+    ThreadStates::Thread thread;
+    thread.pid = own_pid_;
+    thread.name = ThreadName(own_pid_, tid);
+    states_.AddThread(tid, thread, ParentOf(own_pid_));
+  }
+  if (is_last)
+    timers_->Stop();
+  else if (!timers_->Follow(tids))
+    has_lost_signal_ = true;
+  const size_t num_before = records_.size();
+  timers_->Take(&records_);
+  const uint64_t num_lost = timers_->TakeNumLost();
+  if (num_lost != 0)
+    packets_.AddLoss(num_lost);
+  // The program may have loaded more code.
+  for (size_t i = num_before; i < records_.size(); ++i) {
+    const std::vector<uint64_t>& stack = records_[i].stack;
+    if (!stack.empty() && maps_.Find(own_pid_, stack[0]) == nullptr) {
+      maps_.AddProcess(own_pid_);
+      break;
+    }
+  }
+  has_lost_ = true;
+}
+
+bool ThreadRecording::IsOfChild(const KernelRecord& record) const {
+  // The thread that wakes one of this process may be any.
+  return !options_.follows_processes &&
+         record.kind != KernelRecord::Kind::kWaking &&
+         ((record.pid > 0 && record.pid != own_pid_) ||
+          (record.kind == KernelRecord::Kind::kFork &&
+           record.subject_pid != own_pid_));
+}
+
 void ThreadRecording::WriteRecords(uint64_t until) {
   std::stable_sort(records_.begin(), records_.end(),
                    [](const KernelRecord& a, const KernelRecord& b) {
@@ -97,7 +156,9 @@ void ThreadRecording::WriteRecords(uint64_t until) {
 }
 
 void ThreadRecording::Write(const KernelRecord& record) {
-  KernelRecord::Kind kind = record.kind;
+  const KernelRecord::Kind kind = record.kind;
+  if (kind != KernelRecord::Kind::kLost && IsOfChild(record))
+    return;
   if (kind == KernelRecord::Kind::kLost || record.time < time_) {
     // A record that comes so late is of no use any more.
     KernelRecord loss;
@@ -181,7 +242,8 @@ void ThreadRecording::RemoveEnded() {
 void ThreadRecording::OnState(uint64_t time,
                               int32_t tid,
                               const ThreadStates::Thread& thread) {
-  if (options_.has_switches)
+  // The samples of timers are no states.
+  if (options_.has_switches && timers_ == nullptr)
     packets_.WriteState(time, tid, thread);
 }
 
@@ -192,12 +254,12 @@ void ThreadRecording::OnWaking(const KernelRecord& record,
 
 void ThreadRecording::OnThread(int32_t tid,
                                const ThreadStates::Thread& thread) {
-  packets_.WriteThread(time_, tid, thread);
+  packets_.WriteThread(std::max(time_, began_at_), tid, thread);
 }
 
 void ThreadRecording::OnProcess(int32_t pid,
                                 const ThreadStates::Process& process) {
-  packets_.WriteProcess(time_, pid, process);
+  packets_.WriteProcess(std::max(time_, began_at_), pid, process);
 }
 
 void ThreadRecording::OnRename(uint64_t time,

@@ -4,7 +4,9 @@
 #define SRC_TRACING_SCHEDULING_THREAD_RECORDING_H_
 
 #include <stdint.h>
+#include <unistd.h>
 
+#include <memory>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -16,6 +18,7 @@
 #include "src/tracing/scheduling/stack_table.h"
 #include "src/tracing/scheduling/thread_packets.h"
 #include "src/tracing/scheduling/thread_states.h"
+#include "src/tracing/scheduling/timer_samples.h"
 
 #include "protozero/internal/macros.h"
 
@@ -40,10 +43,7 @@ class ThreadRecording final : private ThreadStates::Observer {
   // See KernelEvents::why_no_wakings().
   const std::string& why_no_wakings() const { return events_.why_no_wakings(); }
   // Writes with |context| from now on.
-  void Begin(TraceContext* context) {
-    packets_.Begin(context, states_);
-    events_.StartWakings();
-  }
+  void Begin(TraceContext* context);
 
   // Returns whether the process is recorded already, since a recorded one has
   // made it.
@@ -52,6 +52,12 @@ class ThreadRecording final : private ThreadStates::Observer {
   // kernel forbids it; true if the process has ended. REQUIRES: Open() has
   // returned true, and Begin() was called.
   bool Attach(int32_t pid, std::string* error);
+
+  // Takes samples of this process by timers, where the kernel forbids its
+  // events; states are not recorded. Returns false, and says why, if that does
+  // not work either. REQUIRES: Begin() was called, and the options do not
+  // follow processes.
+  bool StartTimers(std::string* error);
 
   // See KernelEvents::Wait().
   void Wait(int timeout_ms, int other_fd) {
@@ -62,6 +68,12 @@ class ThreadRecording final : private ThreadStates::Observer {
   // Writes all that there is. Losses count that no record has told.
   void LookForTheLastTime();
 
+  // Returns whether the program has taken the timers' signal.
+  bool has_lost_signal() const { return has_lost_signal_; }
+  // Returns whether a thread could not have a timer.
+  bool lacks_timers() const {
+    return timers_ != nullptr && timers_->lacks_timers();
+  }
   // Returns how many records were lost.
   uint64_t num_lost() const { return events_.num_lost(); }
   const StackTable& stacks() const { return packets_.stacks(); }
@@ -72,6 +84,9 @@ class ThreadRecording final : private ThreadStates::Observer {
   // Finds the state of a thread that runs already.
   void AddFound(int32_t pid, int32_t tid);
   void ReadRings(bool is_last);
+  void ReadTimers(bool is_last);
+  // Returns whether the record is about a child of the one recorded process.
+  bool IsOfChild(const KernelRecord& record) const;
   void WriteRecords(uint64_t until);
   void Write(const KernelRecord& record);
   // Writes the stack of a thread if the record says that it waits.
@@ -101,11 +116,17 @@ class ThreadRecording final : private ThreadStates::Observer {
   std::unordered_map<int32_t, KernelRecord> leaving_;
   // The time of the last look.
   uint64_t looked_at_ = 0;
+  // The time of Begin().
+  uint64_t began_at_ = 0;
   // The time of the last record that was written.
   uint64_t time_ = 0;
   // The processes whose threads have all ended.
   std::vector<int32_t> gone_;
   bool has_lost_ = false;
+  // The process, if no other is recorded.
+  const int32_t own_pid_ = getpid();
+  std::unique_ptr<TimerSamples> timers_;
+  bool has_lost_signal_ = false;
 };
 
 }  // namespace internal

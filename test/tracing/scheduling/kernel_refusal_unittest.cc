@@ -38,6 +38,8 @@ TEST(KernelRefusalTest, EachReasonHasItsRemedy) {
     EXPECT_TRUE(Says(refusal, "a filter of system calls"));
   }
   refusal.error = EMFILE;
+  EXPECT_TRUE(Says(refusal, "ulimit -n"));
+  refusal.pid = 12;
   EXPECT_TRUE(Says(refusal, "ulimit -Hn"));
   refusal.error = ENOMEM;
   EXPECT_TRUE(Says(refusal, "ulimit -l"));
