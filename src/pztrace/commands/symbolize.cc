@@ -18,6 +18,7 @@
 #include "src/pztrace/scheduling/symbol_packets.h"
 #include "src/pztrace/scheduling/symbolizer.h"
 #include "src/pztrace/scheduling/trace_addresses.h"
+#include "src/pztrace/tasks/sample_tasks.h"
 #include "src/pztrace/trace_file/output_file.h"
 #include "src/pztrace/trace_file/trace_input.h"
 
@@ -28,18 +29,25 @@ namespace {
 using program::kFailure;
 using program::kSuccess;
 
-// Copies the trace, and adds the names that are missing.
+// Copies the trace, and adds the names and tasks that are missing.
 bool Symbolize(const std::string& name,
                const std::string& root,
                TraceStream* stream,
                OutputFile* file) {
   TraceAddresses addresses;
+  SampleTasks tasks;
   pbz::FieldStream::Run run;
+  // A pipe can be read only once.
+  if (stream->Restart()) {
+    while (stream->Next(&run))
+      tasks.Read(protozero::ConstBytes(run.data, run.size));
+    stream->Restart();
+  }
+  tasks.Finish();
   while (stream->Next(&run)) {
-    addresses.Read(protozero::ConstBytes(run.data, run.size));
-    const std::string_view bytes(reinterpret_cast<const char*>(run.data),
-                                 run.size);
-    if (!file->Write(bytes))
+    const protozero::ConstBytes packets(run.data, run.size);
+    addresses.Read(packets);
+    if (!file->Write(tasks.AddTo(packets)))
       return false;
   }
   if (!stream->error().empty()) {
@@ -54,9 +62,14 @@ bool Symbolize(const std::string& name,
                            is_written = file->Write(packets);
                            return is_written;
                          });
-  program::PrintError(
-      kProgram, "%s: names for %s, none for %" PRIu64, name.c_str(),
-      program::CountOf(counts.found, "place").c_str(), counts.not_found);
+  const std::string with_tasks =
+      tasks.count() != 0
+          ? "; tasks for " + program::CountOf(tasks.count(), "sample")
+          : "";
+  program::PrintError(kProgram, "%s: names for %s, none for %" PRIu64 "%s",
+                      name.c_str(),
+                      program::CountOf(counts.found, "place").c_str(),
+                      counts.not_found, with_tasks.c_str());
   return is_written;
 }
 
@@ -71,7 +84,8 @@ int SymbolizeMain(int argc, char** argv) {
       "[options] -o OUTPUT FILE",
       R"(Adds the names of functions to the stacks of a trace, from the files that were
 mapped: their symbol tables and debug information, which may be where debuggers
-look for it. `pztrace record` does that itself where it can.
+look for it. `pztrace record` does that itself where it can. Also adds the task
+that ran to each sample, as Perfetto's async context, but not from a pipe.
 )",
       {{"FILE", "the trace; - is the standard input", &file_name},
        {"-o, --output OUTPUT",

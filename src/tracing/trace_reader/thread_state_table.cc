@@ -329,17 +329,24 @@ uint32_t ThreadStateTable::Find(const TrackInfo& track) const {
 
 uint32_t ThreadStateTable::Find(uint64_t track,
                                 const TraceTracks& tracks) const {
+  const std::optional<TrackInfo> info = InfoForKernel(track, tracks);
+  return info ? Find(*info) : kNone;
+}
+
+std::optional<TrackInfo> ThreadStateTable::InfoForKernel(
+    uint64_t track,
+    const TraceTracks& tracks) {
   std::optional<TrackInfo> info = tracks.Find(track);
   if (!info)
-    return kNone;
+    return std::nullopt;
   const std::optional<TrackInfo> process = tracks.Find(info->parent);
   if (process && process->outer_pid != 0 && process->outer_pid != info->pid) {
     if (info->tid != info->pid)
-      return kNone;
+      return std::nullopt;
     info->pid = process->outer_pid;
     info->tid = process->outer_pid;
   }
-  return Find(*info);
+  return info;
 }
 
 ThreadStateTable::Part ThreadStateTable::PartOf(uint32_t thread,

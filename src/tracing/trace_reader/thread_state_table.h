@@ -120,9 +120,13 @@ class ThreadStateTable {
   // Returns the thread of a track; kNone if it is none, or has no states.
   uint32_t Find(const TrackInfo& track) const;
 
-  // Returns the thread of a track by its number. The recorder sees other ids
-  // than a container has; only that of the main thread is known.
+  // Returns the thread of a track by its number.
   uint32_t Find(uint64_t track, const TraceTracks& tracks) const;
+  // Returns the description of a thread's track with the ids that the recorder
+  // sees. A container has others; only that of the main thread is known, and
+  // null is returned for the others.
+  static std::optional<TrackInfo> InfoForKernel(uint64_t track,
+                                                const TraceTracks& tracks);
 
   size_t num_parts(uint32_t thread) const {
     return threads_[thread].times.size();
