@@ -84,6 +84,13 @@ class KernelEvents {
   void Wait(int timeout_ms, int other_fd);
   // Appends the records of a ring, in its order.
   void Read(size_t ring, std::vector<KernelRecord>* records);
+  // Appends a loss until |now| if there may have been one since the last
+  // record. Call it after Read().
+  void AddDoubt(size_t ring,
+                uint64_t now,
+                std::vector<KernelRecord>* records) const {
+    rings_[ring].reader->AddDoubt(now, records);
+  }
   // Does it for the last time, at the time |now|: then losses count that no
   // record has told.
   void ReadLast(size_t ring, uint64_t now, std::vector<KernelRecord>* records);

@@ -18,10 +18,13 @@ namespace {
 // The header of a record: type u32, misc u16, and the size u16 of all of it.
 constexpr size_t kRecordHeaderSize = 8;
 constexpr size_t kSizeOffset = 6;
+// More than a record takes: a path, or the deepest stack.
+constexpr size_t kMaxRecordSize = 16 * 1024;
 
 }  // namespace
 
 void KernelRing::Read(uint64_t head, std::vector<KernelRecord>* records) {
+  was_full_ = head - tail_ + kMaxRecordSize > size_;
   // The kernel never writes over what has not been read.
   if (head - tail_ > size_) {
     tail_ = head;
@@ -52,6 +55,11 @@ void KernelRing::Read(uint64_t head, std::vector<KernelRecord>* records) {
     last_time_ = std::max(last_time_, record.time);
     records->push_back(std::move(record));
   }
+}
+
+void KernelRing::AddDoubt(uint64_t now, std::vector<KernelRecord>* records) {
+  if (was_full_)
+    AddLoss(0, now, records);
 }
 
 void KernelRing::AddUntoldLoss(uint64_t total,

@@ -34,6 +34,14 @@ class KernelRing {
   // kLost record has the time of the last record before the gap.
   void Read(uint64_t head, std::vector<KernelRecord>* records);
 
+  // Returns whether the ring had so little room that the kernel may have lost
+  // records after the last one that was read. It says so with the next record.
+  bool was_full() const { return was_full_; }
+  // Appends a loss of no records, if any were lost by the time |now|: the
+  // states of threads are not known meanwhile. Call it when the kernel has room
+  // again.
+  void AddDoubt(uint64_t now, std::vector<KernelRecord>* records);
+
   // Appends a loss if the kernel has lost |total| records by the time |now|,
   // and has not said so in the ring: it does that with the next record, if
   // there is one.
@@ -59,6 +67,7 @@ class KernelRing {
   uint64_t tail_ = 0;
   // The time of the last record.
   uint64_t last_time_ = 0;
+  bool was_full_ = false;
   uint64_t num_lost_ = 0;
   // The part of |num_lost_| that the kernel has told.
   uint64_t num_told_ = 0;

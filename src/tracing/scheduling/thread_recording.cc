@@ -97,10 +97,12 @@ void ThreadRecording::LookUntil(uint64_t until) {
 void ThreadRecording::ReadRings(bool is_last) {
   for (size_t ring = 0; ring < events_.num_rings(); ++ring) {
     std::vector<KernelRecord> records;
-    if (is_last)
+    if (is_last) {
       events_.ReadLast(ring, ThreadTimeNs(), &records);
-    else
+    } else {
       events_.Read(ring, &records);
+      events_.AddDoubt(ring, ThreadTimeNs(), &records);
+    }
     std::move(records.begin(), records.end(), std::back_inserter(records_));
   }
 }

@@ -171,9 +171,14 @@ void ThreadStates::AddFork(const KernelRecord& record) {
   Thread thread;
   thread.pid = record.subject_pid;
   thread.name = parent.name;
-  thread.state = kCreated;
   thread.cpu = record.cpu;
+  // It may run already, by a record that is missing.
+  const bool is_known = record.time >= lost_until_;
+  if (is_known)
+    thread.state = kCreated;
   AddThread(record.subject_tid, thread, parent.pid);
+  if (!is_known)
+    return;
   observer_->OnState(record.time, record.subject_tid,
                      threads_[record.subject_tid]);
 }

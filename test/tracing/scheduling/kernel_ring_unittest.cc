@@ -261,6 +261,31 @@ TEST(KernelRingTest, LossesThatNoRecordTellsAreAddedAtTheEnd) {
   EXPECT_EQ(kernel.ring.num_lost(), 6u);
 }
 
+// The kernel tells a loss with the next record only, which may come late.
+TEST(KernelRingTest, AFullRingIsADoubt) {
+  FakeKernelRing kernel(64 * 1024);
+  std::vector<KernelRecord> records;
+  uint64_t time = 100;
+  for (int i = 0; i < 600; ++i)
+    kernel.Write(Switch(0, 5, ++time));
+  kernel.Read();
+  kernel.ring.AddDoubt(time + 50, &records);
+  EXPECT_TRUE(records.empty());
+  for (int i = 0; i < 1600; ++i)
+    kernel.Write(Switch(0, 5, ++time));
+  EXPECT_EQ(kernel.Read().size(), 1600u);
+  kernel.ring.AddDoubt(time + 50, &records);
+  ASSERT_EQ(records.size(), 1u);
+  EXPECT_EQ(records[0].kind, RecordKind::kLost);
+  EXPECT_EQ(records[0].lost, 0u);
+  EXPECT_EQ(records[0].time, time);
+  EXPECT_EQ(records[0].lost_until, time + 50);
+  // The number comes later.
+  EXPECT_EQ(kernel.ring.num_lost(), 0u);
+  kernel.ring.AddUntoldLoss(3, time + 60, &records);
+  EXPECT_EQ(kernel.ring.num_lost(), 3u);
+}
+
 TEST(KernelRingTest, WrongLengthsAreLosses) {
   for (const unsigned wrong_size : {0u, 7u, 41u, 65535u}) {
     const auto size = static_cast<uint16_t>(wrong_size);

@@ -176,6 +176,16 @@ TEST_F(ThreadStatesTest, StatesAreUnknownWhereRecordsAreLost) {
   EXPECT_EQ(log_.text.substr(before), "4:2X 5:2? 11:2X 12:2W 13:1R ");
 }
 
+TEST_F(ThreadStatesTest, AThreadMadeWhereRecordsAreLostMayRun) {
+  states_.Add(At(1, RecordKind::kIn, 1));
+  KernelRecord loss = At(2, RecordKind::kLost, 0);
+  loss.lost_until = 10;
+  states_.Add(loss);
+  states_.Add(Of(2, At(5, RecordKind::kFork, 1)));
+  states_.Add(At(11, RecordKind::kIn, 2, 1));
+  EXPECT_EQ(log_.text, "1:1X 2:1? 5:1X 11:2X ");
+}
+
 TEST_F(ThreadStatesTest, AnyRecordsKeepTheRules) {
   std::mt19937 random(1);
   for (uint64_t time = 1; time < 20000; ++time) {
