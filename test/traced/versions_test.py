@@ -19,6 +19,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 
 import perfetto
 
@@ -43,10 +44,13 @@ CONFIG = '''
 # All producers have to answer in the middle of their work, too. Only for our
 # service: Perfetto's takes the answer to such a flush for that to the last one.
 PERIODIC_FLUSHES = 'flush_period_ms: 20'
+# Our service, which also records the states and stacks of the producers' threads.
+WHY = 'pztrace --scheduling --samples 10000'
 # By name: the service, and the producer that is killed while it writes.
 SCENARIOS = {
     **{'service_of_' + service: (service, None) for service in SERVICES},
     **{'death_of_' + producer: ('pztrace', producer) for producer in PRODUCERS},
+    'threads_of_all': (WHY, None),
 }
 
 
@@ -57,32 +61,54 @@ class Failure(Exception):
 def is_there(program):
   if program == 'traced':
     return perfetto.is_installed()
+  if program == WHY:
+    program = 'pztrace'
   return (BUILD / program).exists()
 
 
 def is_possible(service):
   """True if its programs are there. Its consumer is that of `traced`."""
   return (all(map(is_there, [*PRODUCERS, service])) and
-          (service == 'pztrace' or perfetto.is_installed()))
+          (service in ('pztrace', WHY) or perfetto.is_installed()))
 
 
 class OurSession:
   """A session of `pztrace record`."""
 
-  def __init__(self, stack, folder):
+  def __init__(self, stack, folder, *options):
     self.env = dict(os.environ,
                     PERFETTO_PRODUCER_SOCK_NAME=str(folder / 'producer'))
     self._process = stack.enter_context(perfetto.killing(subprocess.Popen(
         [BUILD / 'pztrace', 'record', '-o', folder / 'trace', '--socket',
-         folder / 'producer', '--config', folder / 'config', '--fail-on-loss'],
+         folder / 'producer', '--config', folder / 'config', '--fail-on-loss', *options],
         stderr=subprocess.PIPE, text=True)))
     self._process.stderr.readline()
+    self._num_events = self._count_events()
+
+  def _count_events(self):
+    """Returns how many events of the kernel it has. The kernel may forbid them."""
+    links = []
+    for link in pathlib.Path('/proc/%d/fd' % self._process.pid).iterdir():
+      with contextlib.suppress(OSError):
+        links.append(os.readlink(link))
+    return links.count('anon_inode:[perf_event]')
+
+  def wait_for_process(self):
+    """Waits until it has more events, those of another process."""
+    before = self._num_events
+    deadline = time.monotonic() + perfetto.TIMEOUT
+    while 0 < self._num_events < before + os.sysconf('SC_NPROCESSORS_ONLN'):
+      self._num_events = self._count_events()
+      if time.monotonic() > deadline:
+        raise Failure('pztrace has no events of a producer')
+      time.sleep(0.01)
 
   def end(self, has_death):
     # The background jobs of a shell may ignore SIGINT.
     self._process.terminate()
     said = self._process.communicate(timeout=perfetto.TIMEOUT)[1]
     print('  ' + said.rstrip())
+    self.has_threads = 'is not recorded' not in said
     if self._process.returncode != 0 and not has_death:
       raise Failure('pztrace says: ' + said)
 
@@ -117,9 +143,9 @@ def read_until(process, last, lines=None):
 
 def run(stack, folder, service, victim):
   """Records; returns what the producers say they have written."""
-  if service == 'pztrace':
+  if service in ('pztrace', WHY):
     (folder / 'config').write_text(CONFIG + PERIODIC_FLUSHES)
-    session = OurSession(stack, folder)
+    session = OurSession(stack, folder, *service.split()[1:])
   else:
     (folder / 'config').write_text(CONFIG)
     session = PerfettoSession(stack, folder, service)
@@ -129,17 +155,26 @@ def run(stack, folder, service, victim):
         [BUILD / name, 'write', '--packets=%d' % PACKETS,
          '--max-size=%d' % MAX_SIZE, '--first-stream=%d' % (i * STREAMS),
          '--threads=%d' % (1 if name == victim else THREADS),
-         *(['--pause-at=%d' % (PACKETS // 2)] if name == victim else [])],
+         *(['--pause-at=%d' % (PACKETS // 2)] if name == victim else []),
+         *(['--pause-at=1'] if service == WHY else [])],
         env=session.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
         text=True)))
+    if service == WHY:
+      for _ in range(THREADS):
+        read_until(processes[name], 'paused')
+      session.wait_for_process()
   if victim is not None:
     dead = processes.pop(victim)
     read_until(dead, 'paused')
     dead.kill()
     dead.communicate()
+  for process in processes.values() if service == WHY else ():
+    process.stdin.write('\n' * THREADS)
+    process.stdin.flush()
   written = []
   for process in processes.values():
-    read_until(process, 'registered')
+    if service != WHY:
+      read_until(process, 'registered')
     read_until(process, 'written', written)
   num_streams = sum(THREADS if name == OURS else STREAMS for name in processes)
   if len(written) != num_streams:
@@ -150,7 +185,22 @@ def run(stack, folder, service, victim):
     process.communicate('\n', timeout=perfetto.TIMEOUT)
     if process.returncode != 0:
       raise Failure('%s has exit code %d' % (name, process.returncode))
+  if service == WHY and session.has_threads:
+    check_threads(folder, processes)
   return written
+
+
+def check_threads(folder, processes):
+  """Expects states and stacks of the threads of each process."""
+  for name, process in processes.items():
+    for table, condition in ('thread_state', "state = 'Running'"), ('stack_sample', 'weight > 0'):
+      query = ('SELECT count(DISTINCT utid) FROM %s JOIN thread USING (utid) JOIN process '
+               'USING (upid) WHERE pid = %d AND %s' % (table, process.pid, condition))
+      rows = subprocess.run([BUILD / 'pztrace', 'sql', '--format', 'csv', folder / 'trace', query],
+                            stdout=subprocess.PIPE, text=True, check=True).stdout.split()
+      print('  %s: %s threads in %s' % (name, rows[-1], table))
+      if int(rows[-1]) < (THREADS if table == 'thread_state' else 1):
+        raise Failure('%s threads of %s are in %s' % (rows[-1], name, table))
 
 
 def check(folder, written, victim):
