@@ -240,15 +240,15 @@ void ThreadStateTable::Settle(Thread* thread) const {
 // the end of the run is lost. Goes through the runs of all threads in the order
 // of time, without a list of them all.
 void ThreadStateTable::CompareProcessors() {
-  struct Run {
+  struct NextRun {
     uint64_t begin_ns;
     bool lasts;  // False if it ends at once: another may begin then.
     uint32_t thread;
     size_t part;
   };
   // The next run of each thread, the first of them on top.
-  std::vector<Run> next;
-  const auto is_after = [](const Run& a, const Run& b) {
+  std::vector<NextRun> next;
+  const auto is_after = [](const NextRun& a, const NextRun& b) {
     return std::tie(a.begin_ns, a.lasts, a.thread) >
            std::tie(b.begin_ns, b.lasts, b.thread);
   };
@@ -273,7 +273,7 @@ void ThreadStateTable::CompareProcessors() {
   std::unordered_map<uint32_t, Open> open_on;  // By processor.
   while (!next.empty()) {
     std::pop_heap(next.begin(), next.end(), is_after);
-    const Run run = next.back();
+    const NextRun run = next.back();
     next.pop_back();
     Thread& thread = threads_[run.thread];
     uint32_t& event = thread.events[run.part];
