@@ -107,7 +107,7 @@ std::vector<SpanTasks::Wait> SpanTasks::WaitsOf(
   std::sort(all.begin(), all.end(), [](const Wait& a, const Wait& b) {
     return a.begin_ns < b.begin_ns;
   });
-  // Of waits at one time, the last one to end counts.
+  // The last one to end counts, if several overlap.
   std::vector<Wait> waits;
   for (const Wait& wait : all) {
     if (waits.empty() || wait.begin_ns >= waits.back().end_ns) {

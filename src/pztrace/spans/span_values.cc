@@ -18,7 +18,8 @@ namespace {
 namespace schema = protozero::otlp_schema;
 using program::Value;
 
-// Returns the bytes of an id in hexadecimal; empty if it is none.
+// Returns the bytes of an id in hexadecimal; empty if it is none, as one of
+// zeros is.
 std::string OtelIdOf(std::string_view hex, size_t size) {
   std::string bytes;
   if (hex.size() != 2 * size)
@@ -30,6 +31,8 @@ std::string OtelIdOf(std::string_view hex, size_t size) {
     if (*end != '\0')
       return "";
   }
+  if (bytes.find_first_not_of('\0') == bytes.npos)
+    bytes.clear();
   return bytes;
 }
 

@@ -185,6 +185,18 @@ class OtlpExportTest(TimelineCommandTest):
       self.assertEqual(spans[0]['args'], values)
       self.assertEqual(attributes(spans[0]['events'][0]['attributes']), values)
 
+  def test_texts_and_ids_that_a_collector_refuses(self):
+    bad = lambda text: delimited(4, delimited(10, text) + delimited(6, text))
+    trace = CLOCKS + described() + b''.join((
+        at(BEGIN, 2000, category(b'c\xff'.decode('latin1')), delimited(23, b'name\xff'),
+           bad(b'key\xfe'), arg('otel.trace_id', delimited(6, b'0' * 32)),
+           arg('otel.span_id', delimited(6, b'0' * 16))), at(END, 2100)))
+    spans, _ = self.export(trace)
+    self.assertEqual(spans[0]['name'], 'name\ufffd')
+    self.assertEqual(spans[0]['args']['key\ufffd'], 'key\ufffd')
+    self.assertNotEqual(int(spans[0]['spanId'], 16), 0)
+    self.assertNotEqual(int(spans[0]['traceId'], 16), 0)
+
   def test_without_a_wall_clock(self):
     trace = described() + at(BEGIN, 2000, name('a')) + at(END, 2100)
     spans, _ = self.export(trace)
