@@ -37,7 +37,8 @@ otlp::ExportResult SpanSender::Export(const otlp::Batch& batch) {
     changed_.notify_one();
   } else {
     counts_.dropped += batch.count;
-    counts_.reason = reason;
+    if (counts_.reason.empty())
+      counts_.reason = reason;
   }
   return otlp::ExportResult::Exported(batch);
 }
@@ -58,7 +59,8 @@ void SpanSender::Run() {
     counts_.exported += result.exported;
     counts_.rejected += result.rejected;
     counts_.dropped += first.count - result.exported - result.rejected;
-    if (result.reason != nullptr)
+    // Later ones often say no more than that it was interrupted.
+    if (result.reason != nullptr && counts_.reason.empty())
       counts_.reason = result.reason;
     bytes_ -= first.bytes.size();
     queue_.pop_front();

@@ -32,7 +32,7 @@ class SpanSender final : public protozero::otlp::BatchSink {
     uint64_t exported = 0;
     uint64_t rejected = 0;
     uint64_t dropped = 0;
-    std::string reason;  // The last one.
+    std::string reason;  // The first one.
   };
 
   explicit SpanSender(std::unique_ptr<protozero::otlp::BatchSink> sink);

@@ -143,6 +143,43 @@ class CollectorTest(unittest.TestCase):
     self.assertLessEqual({'while it is stopped', 'after it was killed'},
                          {span['name'] for span in self.collector.spans()})
 
+  def test_a_recording_arrives_over_a_restart(self):
+    build = exporting.PROGRAM.parent.resolve()
+    trace = self.collector.output.with_name('trace.pftrace')
+    self.collector.start()
+    recorder = subprocess.Popen(
+        [build / 'pztrace', 'record', '-o', trace, '--endpoint', self.collector.url, '--',
+         build / 'step_tracer'], env=exporting.environment(None), stdin=subprocess.PIPE,
+        stderr=subprocess.PIPE, text=True)
+
+    def step(name):
+      recorder.stdin.write(name + '\n')
+      recorder.stdin.flush()
+
+    def wait_for(name):
+      while name not in {span['name'] for span in self.collector.spans()}:
+        assert recorder.poll() is None
+        time.sleep(0.05)
+
+    step('first')
+    wait_for('first')
+    self.collector.stop()
+    step('second')
+    self.collector.start()
+    wait_for('second')
+    step('third')
+    _, errors = recorder.communicate()
+    self.collector.stop()
+    self.assertEqual(recorder.returncode, 0, errors)
+    self.assertNotIn('were not sent', errors)
+    folder = trace.with_name('exported')
+    subprocess.run([build / 'pztrace', 'export', '--format', 'otlp-json', '-o', folder, trace],
+                   check=True, capture_output=True)
+    exported = {span['spanId'] for line in (folder / 'spans.jsonl').read_text().splitlines()
+                for resource in json.loads(line)['resourceSpans']
+                for scope in resource['scopeSpans'] for span in scope['spans']}
+    self.assertEqual({span['spanId'] for span in self.collector.spans()}, exported)
+
 
 if __name__ == '__main__':
   sys.exit(cases.run_cases())
