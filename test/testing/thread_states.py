@@ -1,7 +1,7 @@
 # Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 """Packets of the kernel, and traces of slices whose threads did known things."""
 
-from wire import delimited, integer
+from wire import delimited, integer, varint
 from track_events import (
     BEGIN, CLEARED, END, INSTANT, MS, NEEDS_STATE, THREAD, described, name, packet, track)
 
@@ -64,6 +64,15 @@ def sample(time, stack, tid=TID, cpu=0, weight=1000000, mode=1, unit=None, count
                           integer(6, stack) + integer(11, weight) +
                           (delimited(9, delimited(2, counter.encode()) + integer(3, unit))
                            if unit else b'')))
+
+
+def counted_sample(time, stack, counts, tid=TID):
+  """`counts` are (unit, increase)."""
+  followers = b''.join(delimited(12, integer(3, unit)) for unit, _ in counts)
+  return packet(KERNEL, integer(8, time), integer(58, 6), integer(13, 2),
+                delimited(135, delimited(1, integer(2, 41) + integer(3, tid)) +
+                          integer(6, stack) + integer(11, MS) + followers +
+                          delimited(14, b''.join(varint(number) for _, number in counts))))
 
 
 def waiting_stack(time, stack, **kwargs):

@@ -110,6 +110,23 @@ std::string HotText(const ThreadCauses& causes) {
   return text;
 }
 
+// Returns what the processor did in the running time; empty if no sample says.
+std::string CountsText(const StackSamples::Counts& counts) {
+  char text[96] = "";
+  const auto instructions = static_cast<double>(counts.instructions);
+  if (counts.cycles != 0 && counts.instructions != 0) {
+    snprintf(text, sizeof(text), "%.2f instructions a cycle",
+             instructions / static_cast<double>(counts.cycles));
+  }
+  std::string all = text;
+  if (counts.cache_misses != 0 && counts.instructions != 0) {
+    snprintf(text, sizeof(text), "%.2f cache misses a thousand instructions",
+             1000 * static_cast<double>(counts.cache_misses) / instructions);
+    all += (all.empty() ? "" : ", ") + std::string(text);
+  }
+  return all;
+}
+
 // Returns what ran while the thread was ready.
 std::string NeighbourText(const ThreadCauses& causes) {
   std::string text = CountOf(causes.num_ready, "time");
@@ -227,6 +244,9 @@ void PrintCauses(const ExplainedSlice& slice,
   const ThreadCauses& causes = slice.causes;
   const uint64_t dur_ns = slice.slow->dur_ns();
   PrintShare("ran", causes.times.ran_ns, dur_ns, HotText(causes));
+  const std::string counts = CountsText(causes.counts);
+  if (!counts.empty())
+    printf("%27s%s\n", "", counts.c_str());
   // A thread that is never there shows no more by its stacks.
   if (2 * causes.times.ran_ns >= dur_ns) {
     for (size_t i = 0; i < std::min(causes.stacks.size(), kMaxShown); ++i) {

@@ -71,11 +71,64 @@ void StackSamples::Add(const KernelPacket& packet) {
           : CounterOf(packet, sample.primary_descriptor_iid());
   if (counters_[counter].is_time && time_period_ns_ == 0)
     time_period_ns_ = sample.primary_weight();
+  if (sample.has_follower_weights())
+    AddCounts(packet, task.tid());
   samples_.push_back(
       {*packet.time_ns(), sample.primary_weight(), task.tid(), task.pid(),
        callsite, execution.has_cpu() ? execution.cpu() : kNone,
        static_cast<uint8_t>(execution.mode()),
        sample.has_unwind_error() || sample.has_unwind_error_iid(), counter});
+}
+
+void StackSamples::AddCounts(const KernelPacket& packet, int64_t tid) {
+  const StackPacket::Decoder sample(packet.message());
+  CountedSample counted{tid, *packet.time_ns(), {}};
+  auto weight = sample.follower_weights().begin();
+  const auto end = sample.follower_weights().end();
+  const auto add = [&](ConstBytes bytes) {
+    if (weight == end)
+      return;
+    switch (StackPacket::CounterDescriptor::Decoder(bytes).unit()) {
+      case StackPacket::UNIT_CPU_CYCLES:
+        counted.counts.cycles += *weight;
+        break;
+      case StackPacket::UNIT_INSTRUCTIONS:
+        counted.counts.instructions += *weight;
+        break;
+      case StackPacket::UNIT_CACHE_MISSES:
+        counted.counts.cache_misses += *weight;
+        break;
+      default:
+        break;
+    }
+    ++weight;
+  };
+  for (const auto descriptor : sample.follower_descriptors())
+    add(descriptor);
+  for (const uint64_t iid : sample.follower_descriptor_iids()) {
+    add(packet.FindInterned(
+        InternedData::kStackSampleCounterDescriptorsFieldNumber, iid));
+  }
+  counted_.push_back(counted);
+}
+
+StackSamples::Counts StackSamples::CountsOf(int64_t tid,
+                                            uint64_t begin_ns,
+                                            uint64_t end_ns) const {
+  Counts sums;
+  auto counted = std::lower_bound(
+      counted_.begin(), counted_.end(), std::pair(tid, begin_ns),
+      [](const CountedSample& sample, const auto& wanted) {
+        return std::pair(sample.tid, sample.time_ns) < wanted;
+      });
+  for (; counted != counted_.end() && counted->tid == tid &&
+         counted->time_ns < end_ns;
+       ++counted) {
+    sums.cycles += counted->counts.cycles;
+    sums.instructions += counted->counts.instructions;
+    sums.cache_misses += counted->counts.cache_misses;
+  }
+  return sums;
 }
 
 StackSamples::Sequence& StackSamples::SequenceOf(const KernelPacket& packet) {
@@ -286,6 +339,10 @@ void StackSamples::Finish() {
       samples_.begin(), samples_.end(), [](const Sample& a, const Sample& b) {
         return std::tie(a.tid, a.time_ns) < std::tie(b.tid, b.time_ns);
       });
+  std::sort(counted_.begin(), counted_.end(),
+            [](const CountedSample& a, const CountedSample& b) {
+              return std::tie(a.tid, a.time_ns) < std::tie(b.tid, b.time_ns);
+            });
 }
 
 std::pair<size_t, size_t> StackSamples::Find(int64_t tid,

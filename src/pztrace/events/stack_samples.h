@@ -68,6 +68,13 @@ class StackSamples {
   };
   static_assert(sizeof(Sample) == 40, "many are kept");
 
+  // The counts of a processor in some time; 0 where they are not known.
+  struct Counts {
+    uint64_t cycles = 0;
+    uint64_t instructions = 0;
+    uint64_t cache_misses = 0;
+  };
+
   // Reads a packet, unless it is neither a sample nor has symbols.
   void Add(const protozero::KernelPacket& packet);
   // Puts samples in the order of threads and times, and names frames whose
@@ -91,6 +98,10 @@ class StackSamples {
                                  uint64_t begin_ns,
                                  uint64_t end_ns) const;
 
+  // Returns the sums of the counts that a thread's samples have in that time.
+  // REQUIRES: Finish() was called.
+  Counts CountsOf(int64_t tid, uint64_t begin_ns, uint64_t end_ns) const;
+
   // Returns the name of a frame, or a text such as "libc.so.6+0x1234".
   std::string TextOf(const Frame& frame) const;
   // Returns the innermost frames of a stack, the innermost first.
@@ -111,6 +122,7 @@ class StackSamples {
 
   void AddSymbols(protozero::ConstBytes bytes);
   void Symbolize();
+  void AddCounts(const protozero::KernelPacket& packet, int64_t tid);
   Sequence& SequenceOf(const protozero::KernelPacket& packet);
   uint8_t CounterOf(const protozero::KernelPacket& packet, uint64_t iid);
   uint8_t AddCounter(protozero::ConstBytes descriptor);
@@ -125,6 +137,13 @@ class StackSamples {
   // The first one is that of samples that do not say it.
   std::vector<Counter> counters_ = std::vector<Counter>(1);
   uint64_t time_period_ns_ = 0;
+  // The counts of the samples that have some.
+  struct CountedSample {
+    int64_t tid;
+    uint64_t time_ns;
+    Counts counts;
+  };
+  std::vector<CountedSample> counted_;
   std::vector<Callsite> callsites_;
   std::map<std::pair<uint32_t, uint32_t>, uint32_t> callsite_ids_;
   std::vector<Frame> frames_;

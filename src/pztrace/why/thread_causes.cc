@@ -157,6 +157,7 @@ void AddSamples(const ThreadTimes& times,
       causes->unsampled_ns = unsampled_ns;
     }
   }
+  causes->counts = samples.CountsOf(states.tid(thread), begin_ns, end_ns);
   std::map<std::string, uint64_t> functions;
   std::map<std::string, uint64_t> stacks;
   for (const auto& [callsite, count] : callsites) {

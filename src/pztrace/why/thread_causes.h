@@ -58,6 +58,7 @@ struct ThreadCauses {
   // The running time without samples, if that is much: without privileges, the
   // kernel takes none in itself.
   uint64_t unsampled_ns = 0;
+  StackSamples::Counts counts;
   std::vector<Place> functions;  // The hottest first.
   std::vector<Place> stacks;     // The same; the outermost function first.
 

@@ -96,6 +96,7 @@ bool KernelEvents::Open(std::string* error) {
   while (ring_size_ > kMinRingSize && ring_size_ > kMaxRingBytes / processors)
     ring_size_ /= 2;
   FindPrivileges();
+  FindCounters();
   CompareClocks();
   for (uint32_t cpu = 0; cpu < processors; ++cpu) {
     const int problem = OpenRing(cpu);
@@ -128,9 +129,10 @@ void KernelEvents::FillAttr(KernelRecord::Kind kind,
   const bool has_samples = options_.samples_hz != 0;
   attr->size = sizeof(*attr);
   attr->type = PERF_TYPE_SOFTWARE;
-  attr->sample_type = KernelSamples::TypeOf(kind, has_samples);
+  attr->sample_type = samples_.TypeOf(kind, has_samples);
   attr->read_format = PERF_FORMAT_TOTAL_TIME_RUNNING | PERF_FORMAT_ID |
-                      (counts_losses_ ? kReadsLosses : 0);
+                      (samples_.counts_losses ? kReadsLosses : 0) |
+                      (counters_.empty() ? 0 : PERF_FORMAT_GROUP);
   attr->sample_id_all = 1;
   attr->inherit = 1;
   if (!options_.follows_processes && inherits_by_thread_)
@@ -165,9 +167,7 @@ void KernelEvents::FillAttr(KernelRecord::Kind kind,
     SetBit(attr, kBuildIdBit);
 }
 
-int KernelEvents::OpenEvent(KernelRecord::Kind kind,
-                            int32_t tid,
-                            uint32_t cpu) {
+int KernelEvents::OpenEvent(KernelRecord::Kind kind, int32_t tid, int cpu) {
   const bool has_samples = options_.samples_hz != 0;
   perf_event_attr attr = {};
   FillAttr(kind, &attr);
@@ -178,7 +178,7 @@ int KernelEvents::OpenEvent(KernelRecord::Kind kind,
   if (fd >= 0 || kind != KernelRecord::Kind::kSample)
     return static_cast<int>(fd);
   // Kernels before 6.0, 5.13 and 5.12 do not know these.
-  if (errno == EINVAL && (std::exchange(counts_losses_, false) ||
+  if (errno == EINVAL && (std::exchange(samples_.counts_losses, false) ||
                           std::exchange(inherits_by_thread_, false) ||
                           std::exchange(wants_build_ids_, false))) {
     return OpenEvent(kind, tid, cpu);
@@ -192,9 +192,9 @@ bool KernelEvents::OpenEventFor(const Ring& ring,
                                 KernelRecord::Kind kind,
                                 int32_t tid,
                                 ScopedFd* fd) {
-  fd->Reset(OpenEvent(kind, tid, ring.cpu));
+  fd->Reset(OpenEvent(kind, tid, static_cast<int>(ring.cpu)));
   if (!fd->is_valid() && errno == EMFILE && RaiseLimit())
-    fd->Reset(OpenEvent(kind, tid, ring.cpu));
+    fd->Reset(OpenEvent(kind, tid, static_cast<int>(ring.cpu)));
   if (IsTooMany(fd->get())) {
     errno = EMFILE;
     return false;
@@ -211,11 +211,13 @@ bool KernelEvents::OpenEventFor(const Ring& ring,
 int KernelEvents::OpenRing(uint32_t cpu) {
   Ring ring;
   ring.cpu = cpu;
-  ring.fd.Reset(OpenEvent(KernelRecord::Kind::kSample, 0, cpu));
+  ring.fd.Reset(
+      OpenEvent(KernelRecord::Kind::kSample, 0, static_cast<int>(cpu)));
   if (!ring.fd.is_valid())
     return errno;
   if (const int problem = MapRing(&ring))
     return problem;
+  ring.counters = OpenCounters(ring.fd.get(), 0, cpu);
   // The rest is for those who may.
   has_leaving_ =
       has_leaving_ &&
@@ -263,6 +265,7 @@ int KernelEvents::AttachThread(int32_t tid, std::vector<Event>* events) {
     event.ring = i;
     if (!OpenEventFor(ring, KernelRecord::Kind::kSample, tid, &event.fd))
       return errno;
+    event.counters = OpenCounters(event.fd.get(), tid, ring.cpu);
     AddEvent(tid, std::move(event), events);
     Event leaving;
     leaving.ring = i;
@@ -388,7 +391,7 @@ void KernelEvents::CompareClocks() {
   const uint64_t offset = ReadClock(CLOCK_BOOTTIME) - before;
   // The difference only grows when the machine sleeps. It stays as it is
   // otherwise, so that times stay in order.
-  if (offset - clock_offset_ > kClockPrecisionNs &&
+  if (offset > clock_offset_ + kClockPrecisionNs &&
       ReadClock(clock_) - before < kClockPrecisionNs) {
     clock_offset_ = offset;
   }
@@ -396,9 +399,22 @@ void KernelEvents::CompareClocks() {
 
 KernelEvents::Counts KernelEvents::ReadCounts(int fd) const {
   Counts counts;
-  const size_t size = counts_losses_ ? sizeof(counts) : offsetof(Counts, lost);
-  if (read(fd, &counts, size) != static_cast<ssize_t>(size))
+  const size_t lost_size = samples_.counts_losses ? sizeof(counts.lost) : 0;
+  if (counters_.empty()) {
+    const size_t size = offsetof(Counts, lost) + lost_size;
+    if (read(fd, &counts, size) != static_cast<ssize_t>(size))
+      return {};
+    return counts;
+  }
+  // The number of events in a group, the time, and the first one's counts.
+  uint64_t group[2 + 3 * (1 + kMaxKernelCounters)] = {};
+  const ssize_t size = read(fd, group, sizeof(group));
+  if (size < static_cast<ssize_t>(4 * sizeof(uint64_t) + lost_size))
     return {};
+  counts.value = group[2];
+  counts.ran = group[1];
+  counts.id = group[3];
+  counts.lost = lost_size == 0 ? 0 : group[4];
   return counts;
 }
 
@@ -424,6 +440,8 @@ void KernelEvents::Detach(int32_t pid) {
     rings_[event.ring].lost_before += ReadCounts(event.fd.get()).lost;
     owners_.erase(event.id);
     samples_.kinds.erase(event.id);
+    for (const auto& [id, fd] : event.counters)
+      samples_.counters.erase(id);
   }
   attached_.erase(it);
 }

@@ -11,9 +11,11 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "src/tracing/ipc/scoped_fd.h"
+#include "src/tracing/scheduling/kernel_counter.h"
 #include "src/tracing/scheduling/kernel_record.h"
 #include "src/tracing/scheduling/kernel_ring.h"
 
@@ -47,6 +49,9 @@ class KernelEvents {
     // Then at most half of the descriptors that it may have are used.
     bool follows_processes = true;
 
+    // The counters that samples have, as far as the kernel has them.
+    std::vector<KernelCounter> counters = HardwareCounters();
+
     // Returns the nanoseconds that a sample stands for.
     uint64_t sample_period() const {
       return samples_hz == 0 ? 0 : uint64_t{1000000000} / samples_hz;
@@ -66,6 +71,8 @@ class KernelEvents {
   // Returns why records of kWaking are missing, and what helps, after Open();
   // empty if this process may not have them anyway.
   const std::string& why_no_wakings() const { return why_no_wakings_; }
+  // Returns the counters that samples have, after Open().
+  const std::vector<KernelCounter>& counters() const { return counters_; }
   // Opens events for all threads of a process, and adds those that it has
   // found. Returns false, and says why and what helps, if the kernel forbids
   // it; true if the process has ended. REQUIRES: Open() has returned true.
@@ -105,6 +112,8 @@ class KernelEvents {
   bool samples_kernel() const { return samples_kernel_; }
 
  private:
+  // The events of counters, and their ids.
+  using CounterFds = std::vector<std::pair<uint64_t, ScopedFd>>;
   struct Ring {
     uint32_t cpu = 0;
     ScopedFd fd;
@@ -113,6 +122,7 @@ class KernelEvents {
     std::unique_ptr<KernelRing> reader;
     // The losses of events that are closed.
     uint64_t lost_before = 0;
+    CounterFds counters;
     ScopedFd leaving;
     ScopedFd wakings;
   };
@@ -120,6 +130,7 @@ class KernelEvents {
     size_t ring = 0;
     ScopedFd fd;
     uint64_t id = 0;
+    CounterFds counters;
   };
 
   // Gives records from |first| on the boot clock's time.
@@ -129,10 +140,19 @@ class KernelEvents {
   void CompareClocks();
   // Finds out what this process may see besides the states of its threads.
   void FindPrivileges();
+  void FindCounters();
+  // Adds a counter to the event |leader| of kSample. Returns a descriptor, or
+  // -1 and sets errno.
+  int OpenCounter(const KernelCounter& counter,
+                  int leader,
+                  int32_t tid,
+                  int cpu) const;
+  // Adds all counters, as far as that is possible.
+  CounterFds OpenCounters(int leader, int32_t tid, uint32_t cpu);
   void FillAttr(KernelRecord::Kind kind, perf_event_attr* attr) const;
   // Returns a descriptor, or -1 and sets errno. A |tid| of 0 is this thread, -1
   // means all threads.
-  int OpenEvent(KernelRecord::Kind kind, int32_t tid, uint32_t cpu);
+  int OpenEvent(KernelRecord::Kind kind, int32_t tid, int cpu);
   // Does it for an event that writes to |ring|.
   bool OpenEventFor(const Ring& ring,
                     KernelRecord::Kind kind,
@@ -163,8 +183,6 @@ class KernelEvents {
   bool samples_kernel_ = true;
   bool wants_build_ids_ = true;
   bool inherits_by_thread_ = true;
-  // True if events count what they could not write.
-  bool counts_losses_ = true;
   size_t ring_size_ = 0;
   bool has_leaving_ = false;
   // The number of the tracepoint; 0 if this process may not see it.
@@ -174,6 +192,7 @@ class KernelEvents {
   clockid_t clock_ = CLOCK_BOOTTIME;
   uint64_t clock_offset_ = 0;
   std::string why_no_wakings_;
+  std::vector<KernelCounter> counters_;
   KernelSamples samples_;
   std::vector<Ring> rings_;
   std::map<int32_t, std::vector<Event>> attached_;

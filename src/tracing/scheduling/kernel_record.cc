@@ -96,6 +96,28 @@ bool ReadWaking(Bytes bytes, size_t woken_offset, KernelRecord* record) {
   return !flags.is_short() && !woken.is_short();
 }
 
+// Reads the counts of a group of events, whose first one has taken the sample:
+//
+//   | number u64 | time u64 | { value u64 | event id u64 | (lost u64) } ...
+bool ReadCounters(const KernelSamples& samples,
+                  Bytes* bytes,
+                  KernelRecord* record) {
+  const uint64_t number = bytes->Take<uint64_t>();
+  bytes->Skip(sizeof(uint64_t));
+  const size_t fields = samples.counts_losses ? 3 : 2;
+  if (number > bytes->size() / (fields * sizeof(uint64_t)))
+    return false;
+  record->counters.resize(samples.num_counters);
+  for (uint64_t i = 0; i < number; ++i) {
+    const uint64_t value = bytes->Take<uint64_t>();
+    const auto place = samples.counters.find(bytes->Take<uint64_t>());
+    bytes->Skip((fields - 2) * sizeof(uint64_t));
+    if (place != samples.counters.end())
+      record->counters[place->second] = value;
+  }
+  return true;
+}
+
 bool ReadSample(Bytes bytes,
                 uint16_t misc,
                 const KernelSamples& samples,
@@ -112,6 +134,10 @@ bool ReadSample(Bytes bytes,
   bytes.Skip(sizeof(uint32_t));
   if (record->kind == RecordKind::kWaking)
     return ReadWaking(bytes, samples.woken_offset, record);
+  if (record->kind == RecordKind::kSample && samples.num_counters != 0 &&
+      !ReadCounters(samples, &bytes, record)) {
+    return false;
+  }
   const uint64_t depth = bytes.Take<uint64_t>();
   if (bytes.is_short() || depth > bytes.size() / sizeof(uint64_t))
     return false;
@@ -183,12 +209,14 @@ bool ReadBody(uint32_t type, uint16_t misc, Bytes bytes, KernelRecord* record) {
 
 }  // namespace
 
-uint64_t KernelSamples::TypeOf(RecordKind kind, bool has_stacks) {
+uint64_t KernelSamples::TypeOf(RecordKind kind, bool has_stacks) const {
   constexpr uint64_t kTrailer = PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
                                 PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER;
   if (kind == RecordKind::kWaking)
     return kTrailer | PERF_SAMPLE_RAW;
-  return kTrailer | (has_stacks ? PERF_SAMPLE_CALLCHAIN : 0);
+  const bool has_counters = kind == RecordKind::kSample && num_counters != 0;
+  return kTrailer | (has_stacks ? PERF_SAMPLE_CALLCHAIN : 0) |
+         (has_counters ? PERF_SAMPLE_READ : 0);
 }
 
 bool ParseKernelRecord(const uint8_t* data,

@@ -80,6 +80,9 @@ struct KernelRecord {
   std::string build_id;
   // The number of sampling periods that a sample stands for.
   uint64_t num_periods = 1;
+  // The counters of the thread on this processor when the sample was taken, in
+  // the order of KernelSamples. A number that is missing is 0.
+  std::vector<uint64_t> counters;
   // The addresses of a sample, the innermost function first.
   std::vector<uint64_t> stack;
 };
@@ -91,9 +94,16 @@ struct KernelSamples {
   // The offset of the thread that is woken in the data of kWaking.
   size_t woken_offset = 0;
 
+  // The number of counters that events of kSample have, and the places of the
+  // counters' events among them.
+  size_t num_counters = 0;
+  std::unordered_map<uint64_t, size_t> counters;
+  // True if counts are followed by the number of lost records.
+  bool counts_losses = true;
+
   // Returns the fields of perf_event_attr::sample_type that KernelEvents asks
   // for. With |has_stacks|, events of kSample have callchains.
-  static uint64_t TypeOf(KernelRecord::Kind kind, bool has_stacks);
+  uint64_t TypeOf(KernelRecord::Kind kind, bool has_stacks) const;
 };
 
 // Reads a record, header and all. Nothing in it is trusted. Returns false if it

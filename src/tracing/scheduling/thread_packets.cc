@@ -2,6 +2,8 @@
 
 #include "src/tracing/scheduling/thread_packets.h"
 
+#include <algorithm>
+
 #include "src/tracing/scheduling/process_files.h"
 
 #include "protozero/internal/macros.h"
@@ -19,6 +21,7 @@ constexpr size_t kMaxStacks = 1 << 16;
 // The ids of the quantities that are sampled.
 constexpr uint64_t kClockId = 1;
 constexpr uint64_t kWaitsId = 2;
+constexpr uint64_t kFirstCounterId = 3;
 
 void FillProcess(int32_t pid,
                  const ThreadStates::Process& process,
@@ -42,9 +45,12 @@ void FillThread(int32_t tid,
 
 }  // namespace
 
-void ThreadPackets::Begin(TraceContext* context, const ThreadStates& states) {
+void ThreadPackets::Begin(TraceContext* context,
+                          const ThreadStates& states,
+                          const std::vector<KernelCounter>& counters) {
   context_ = context;
   states_ = &states;
+  counters_ = counters;
 }
 
 ThreadPackets::Packet ThreadPackets::NewPacket(uint64_t time) {
@@ -79,6 +85,12 @@ void ThreadPackets::WriteBeginning(uint64_t time) {
     waits->set_iid(kWaitsId);
     waits->set_name("context-switches");
     waits->set_unit(trace::StackSample::UNIT_COUNT);
+    for (size_t i = 0; i < counters_.size(); ++i) {
+      auto* const follower = data->add_stack_sample_counter_descriptors();
+      follower->set_iid(kFirstCounterId + i);
+      follower->set_name(counters_[i].name);
+      follower->set_unit(counters_[i].unit);
+    }
   }
   auto* const tree = packet->set_generic_kernel_process_tree();
   for (const auto& [pid, process] : states_->processes())
@@ -178,6 +190,29 @@ void ThreadPackets::WriteStack(const CodeMaps& maps,
   sample->set_callstack_iid(stack);
   sample->set_primary_descriptor_iid(counter);
   sample->set_primary_weight(weight);
+  if (!record.counters.empty())
+    WriteCounters(record, sample);
+}
+
+void ThreadPackets::WriteCounters(const KernelRecord& record,
+                                  trace::StackSample* sample) {
+  std::vector<uint64_t>& last = counts_[{record.tid, record.cpu}];
+  last.resize(record.counters.size());
+  std::vector<uint64_t> ids;
+  std::vector<uint64_t> increases;
+  for (size_t i = 0; i < last.size(); ++i) {
+    const uint64_t count = record.counters[i];
+    ids.push_back(kFirstCounterId + i);
+    increases.push_back(count - std::min(count, last[i]));
+    last[i] = std::max(last[i], count);
+  }
+  sample->set_follower_descriptor_iids(ids.data(), ids.size());
+  sample->set_follower_weights(increases.data(), increases.size());
+}
+
+void ThreadPackets::Forget(int32_t tid) {
+  counts_.erase(counts_.lower_bound({tid, 0}),
+                counts_.upper_bound({tid, UINT32_MAX}));
 }
 
 }  // namespace internal

@@ -5,12 +5,16 @@
 
 #include <stdint.h>
 
+#include <map>
 #include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "protozero/tracing/data_source_writers.h"
 #include "protozero/tracing/trace.h"
 #include "src/tracing/scheduling/code_maps.h"
+#include "src/tracing/scheduling/kernel_counter.h"
 #include "src/tracing/scheduling/kernel_record.h"
 #include "src/tracing/scheduling/stack_table.h"
 #include "src/tracing/scheduling/thread_states.h"
@@ -29,8 +33,11 @@ class ThreadPackets final {
   explicit ThreadPackets(uint64_t sample_period)
       : sample_period_(sample_period) {}
 
-  // Writes with |context| from now on, and the threads that |states| has.
-  void Begin(TraceContext* context, const ThreadStates& states);
+  // Writes with |context| from now on, the threads that |states| has, and the
+  // |counters| of samples.
+  void Begin(TraceContext* context,
+             const ThreadStates& states,
+             const std::vector<KernelCounter>& counters);
 
   void WriteState(uint64_t time,
                   int32_t tid,
@@ -50,6 +57,8 @@ class ThreadPackets final {
   void WriteSample(const CodeMaps& maps, const KernelRecord& record);
   // Writes the stack with which the thread of |record| begins to wait.
   void WriteWait(const CodeMaps& maps, const KernelRecord& record);
+  // Forgets a thread that has ended.
+  void Forget(int32_t tid);
 
   const StackTable& stacks() const { return stacks_; }
 
@@ -59,6 +68,7 @@ class ThreadPackets final {
   // Begins a packet, before which it repeats what the trace may have forgotten.
   Packet NewPacket(uint64_t time);
   void WriteBeginning(uint64_t time);
+  void WriteCounters(const KernelRecord& record, trace::StackSample* sample);
   void WriteStack(const CodeMaps& maps,
                   const KernelRecord& record,
                   uint64_t counter,
@@ -68,6 +78,9 @@ class ThreadPackets final {
   TraceContext* context_ = nullptr;
   const ThreadStates* states_ = nullptr;
   StackTable stacks_;
+  std::vector<KernelCounter> counters_;
+  // The last counts of each thread on each processor.
+  std::map<std::pair<int32_t, uint32_t>, std::vector<uint64_t>> counts_;
   // The threads that are not recorded, and whose names the trace has, since
   // they have woken recorded ones.
   std::set<int32_t> named_wakers_;

@@ -31,7 +31,7 @@ ThreadRecording::ThreadRecording(KernelEvents::Options options)
 
 void ThreadRecording::Begin(TraceContext* context) {
   began_at_ = ThreadTimeNs();
-  packets_.Begin(context, states_);
+  packets_.Begin(context, states_, events_.counters());
   events_.StartWakings();
 }
 
@@ -244,6 +244,8 @@ void ThreadRecording::RemoveEnded() {
 void ThreadRecording::OnState(uint64_t time,
                               int32_t tid,
                               const ThreadStates::Thread& thread) {
+  if (thread.state == ThreadStates::kDead)
+    packets_.Forget(tid);
   // The samples of timers are no states.
   if (options_.has_switches && timers_ == nullptr)
     packets_.WriteState(time, tid, thread);

@@ -110,7 +110,7 @@ std::optional<WakingTracepoint> FindWakingTracepoint(std::string* problem) {
   else if (is_forbidden)
     *problem =
         "/sys/kernel/tracing may not be read; `sudo mount -o "
-        "remount,gid=$(id -g) /sys/kernel/tracing` allows it";
+        "remount,gid=$(id -g),mode=750 /sys/kernel/tracing` allows it";
   else
     *problem =
         "tracefs is not mounted; `sudo mount -t tracefs tracefs "

@@ -8,8 +8,8 @@ import sys
 
 from cases import run_cases
 from thread_states import (
-    BLOCKED, READY, RUNNING, SLEEPING, TID, divided_trace, interned_stacks, sample, state,
-    task_trace, timed_slice, tree, waiting_stack, waking)
+    BLOCKED, READY, RUNNING, SLEEPING, TID, counted_sample, divided_trace, interned_stacks, sample,
+    state, task_trace, timed_slice, tree, waiting_stack, waking)
 from timeline_command import PZTRACE, TimelineCommandTest
 from track_events import MS, arg, described, track
 from wire import delimited, integer
@@ -73,6 +73,21 @@ class WhyTest(TimelineCommandTest):
     for waker, flags in (0, 1), (51, 9), (51, 16):
       output = self.explain(woken_trace(waker, flags), 'request')
       self.assertIn(', ended by an interrupt: lock', output)
+
+  def test_what_a_processor_counted(self):
+    cycles, instructions, misses = 2, 3, 6
+    def lines(*counts):
+      trace = divided_trace(['a']) + interned_stacks(['main', 'work'])
+      for ms in 11, 12:
+        trace += counted_sample(ms * MS, 1, counts)
+      # Neither another thread's, nor before the slice.
+      trace += counted_sample(9 * MS, 1, counts) + counted_sample(11 * MS, 1, counts, tid=43)
+      return self.explain(trace, 'a')
+    self.assertIn('\n' + 27 * ' ' + '0.50 instructions a cycle, 4.00 cache misses a thousand '
+                  'instructions\n', lines((cycles, 4000), (instructions, 2000), (misses, 8)))
+    self.assertIn(' 2.00 instructions a cycle\n', lines((instructions, 20), (cycles, 10)))
+    self.assertNotIn('instructions', lines((cycles, 10), (misses, 8)))
+    self.assertNotIn('instructions', lines())
 
   def test_the_slowest_of_each_name(self):
     output, error = self.run_command(slow_trace())

@@ -9,6 +9,7 @@
 
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -191,6 +192,38 @@ TEST(KernelRecordTest, EventsTellStacksFromWakings) {
     EXPECT_EQ(record.tid, 5);
     EXPECT_EQ(record.subject_tid, 6);
     EXPECT_EQ(record.common_flags, 9u);
+  }
+}
+
+TEST(KernelRecordTest, SamplesHaveCounters) {
+  KernelSamples samples;
+  samples.num_counters = 3;
+  samples.counters = {{20, 0}, {21, 1}, {22, 2}};
+  for (const bool counts_losses : {true, false}) {
+    samples.counts_losses = counts_losses;
+    for (const uint64_t number : {uint64_t{3}, uint64_t{5}, UINT64_MAX}) {
+      RecordBytes bytes(PERF_RECORD_SAMPLE, PERF_RECORD_MISC_USER);
+      bytes.Add(uint64_t{9}).Add(int32_t{7}).Add(int32_t{5});
+      bytes.Add(uint64_t{100}).Add(uint64_t{3}).Add(number).Add(uint64_t{50});
+      // The sample's own event, and two of the three counters.
+      for (const auto& [value, id] :
+           {std::pair<uint64_t, uint64_t>{1000, 9}, {4000, 20}, {70, 22}}) {
+        bytes.Add(value).Add(id);
+        if (counts_losses)
+          bytes.Add(uint64_t{0});
+      }
+      bytes.Add(uint64_t{1}).Add(uint64_t{0x10});
+      const std::string whole = bytes.Done();
+      KernelRecord record;
+      EXPECT_EQ(
+          ParseKernelRecord(reinterpret_cast<const uint8_t*>(whole.data()),
+                            whole.size(), samples, &record),
+          number == 3);
+      if (number != 3)
+        continue;
+      EXPECT_EQ(record.counters, (std::vector<uint64_t>{4000, 0, 70}));
+      EXPECT_EQ(record.stack, std::vector<uint64_t>{0x10});
+    }
   }
 }
 

@@ -1,0 +1,137 @@
+// Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
+
+#include "src/tracing/scheduling/kernel_events.h"
+
+#include <linux/perf_event.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+
+namespace {
+
+using protozero::internal::KernelCounter;
+using protozero::internal::KernelEvents;
+using protozero::internal::KernelRecord;
+using Unit = protozero::trace::StackSample;
+
+uint64_t RunningTimeNs() {
+  timespec now = {};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1000000000 +
+         static_cast<uint64_t>(now.tv_nsec);
+}
+
+// The sums over all processors of the last counts of a thread's samples.
+struct LastCounts {
+  size_t num_samples = 0;
+  uint64_t ran = 0;
+  uint64_t faults = 0;
+};
+
+// Reads the samples since the last call.
+LastCounts ReadLastCounts(KernelEvents* events) {
+  std::vector<KernelRecord> records;
+  for (size_t ring = 0; ring < events->num_rings(); ++ring)
+    events->Read(ring, &records);
+  LastCounts sums;
+  std::map<uint32_t, std::vector<uint64_t>> counts;
+  for (const KernelRecord& record : records) {
+    if (record.kind != KernelRecord::Kind::kSample)
+      continue;
+    ++sums.num_samples;
+    EXPECT_EQ(record.counters.size(), 2u);
+    counts[record.cpu] = record.counters;
+  }
+  for (const auto& [cpu, last] : counts) {
+    sums.ran += last[0];
+    sums.faults += last[1];
+  }
+  return sums;
+}
+
+// Touches so many new pages, and runs for some time.
+void FaultAndRun(size_t pages) {
+  const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  void* const mapped = mmap(nullptr, pages * page, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(mapped, MAP_FAILED);
+  madvise(mapped, pages * page, MADV_NOHUGEPAGE);
+  const uint64_t begin = RunningTimeNs();
+  for (size_t i = 0; i < pages; ++i)
+    static_cast<volatile char*>(mapped)[i * page] = 1;
+  while (RunningTimeNs() - begin < 30000000) {
+  }
+  munmap(mapped, pages * page);
+}
+
+// Counters that every machine has stand for those of a processor.
+class KernelCountersTest : public testing::Test {
+ protected:
+  static KernelEvents::Options MakeOptions() {
+    KernelEvents::Options options;
+    options.samples_hz = 1000;
+    options.counters = {
+        {PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK, "cycles",
+         Unit::UNIT_CPU_CYCLES},
+        {PERF_TYPE_SOFTWARE, UINT64_MAX, "none", Unit::UNIT_COUNT},
+        {PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS, "cache-misses",
+         Unit::UNIT_CACHE_MISSES}};
+    return options;
+  }
+  void SetUp() override {
+    if (!events_.Open(&error_))
+      GTEST_SKIP() << "perf_event_open is forbidden";
+    if (events_.counters().empty())
+      GTEST_SKIP() << "this kernel reads no counters with samples";
+    ASSERT_EQ(events_.counters().size(), 2u);
+    EXPECT_STREQ(events_.counters()[1].name, "cache-misses");
+  }
+
+  KernelEvents events_{MakeOptions()};
+  std::string error_;
+};
+
+TEST_F(KernelCountersTest, AThreadThatRunsAlreadyIsCounted) {
+  std::vector<int32_t> tids;
+  ASSERT_TRUE(events_.Attach(getpid(), &tids, &error_)) << error_;
+
+  // Counts after the last sample on a processor are missing, and a busy
+  // machine may take few samples.
+  constexpr size_t kPages = 4000;
+  LastCounts counts;
+  for (int tries = 0;
+       tries < 50 && (counts.num_samples < 2 || counts.ran < 10000000 ||
+                      counts.faults < kPages / 4);
+       ++tries) {
+    FaultAndRun(kPages);
+    counts = ReadLastCounts(&events_);
+  }
+  EXPECT_GT(counts.num_samples, 1u);
+  EXPECT_GE(counts.ran, 10000000u);
+  EXPECT_GE(counts.faults, kPages / 4);
+}
+
+TEST_F(KernelCountersTest, ACommandIsCountedFromItsBeginning) {
+  LastCounts counts;
+  for (int tries = 0;
+       tries < 20 &&
+       (counts.num_samples < 2 || counts.ran < 1000000 || counts.faults < 10);
+       ++tries) {
+    ASSERT_EQ(system("i=0; while [ $i -lt 50000 ]; do i=$((i+1)); done"), 0);
+    counts = ReadLastCounts(&events_);
+  }
+  EXPECT_GT(counts.num_samples, 1u);
+  EXPECT_GE(counts.ran, 1000000u);
+  EXPECT_GE(counts.faults, 10u);
+}
+
+}  // namespace
