@@ -47,7 +47,7 @@ constexpr unsigned kInheritThreadBit = 35;
 // A larger difference is not that of two looks at one clock.
 constexpr uint64_t kClockPrecisionNs = 20000;
 
-uint64_t ReadClock(clockid_t clock) {
+uint64_t ReadKernelClock(clockid_t clock) {
   timespec time = {};
   clock_gettime(clock, &time);
   return static_cast<uint64_t>(time.tv_sec) * 1000000000 +
@@ -387,12 +387,12 @@ void KernelEvents::FinishRecords(const Ring& ring,
 void KernelEvents::CompareClocks() {
   if (clock_ == CLOCK_BOOTTIME)
     return;
-  const uint64_t before = ReadClock(clock_);
-  const uint64_t offset = ReadClock(CLOCK_BOOTTIME) - before;
+  const uint64_t before = ReadKernelClock(clock_);
+  const uint64_t offset = ReadKernelClock(CLOCK_BOOTTIME) - before;
   // The difference only grows when the machine sleeps. It stays as it is
   // otherwise, so that times stay in order.
   if (offset > clock_offset_ + kClockPrecisionNs &&
-      ReadClock(clock_) - before < kClockPrecisionNs) {
+      ReadKernelClock(clock_) - before < kClockPrecisionNs) {
     clock_offset_ = offset;
   }
 }
