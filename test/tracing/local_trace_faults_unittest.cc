@@ -51,7 +51,8 @@ struct Recorded {
 bool RecordWithFault(uint64_t first,
                      NthCallFails::Which which,
                      BufferFillPolicy policy,
-                     Recorded* recorded) {
+                     Recorded* recorded,
+                     bool has_threads = false) {
   recorded->trace.reserve(1 << 20);
   LocalTrace::Options options;
   options.sink = [recorded](const uint8_t* data, size_t size) {
@@ -59,6 +60,8 @@ bool RecordWithFault(uint64_t first,
     return true;
   };
   options.fill_policy = policy;
+  options.scheduling = has_threads;
+  options.samples_hz = has_threads ? 1000 : 0;
   options.shared_memory_size = 64 * 1024;
   NthCallFails fault(first, which);
   std::optional<CodeUnderTest> code(std::in_place);
@@ -105,6 +108,28 @@ void RecordWithEachFault(NthCallFails::Which which, BufferFillPolicy policy) {
       return;
   }
   // ThreadSanitizer's allocations do not fail.
+  EXPECT_GT(first, PROTOZERO_TEST_HAS_TSAN ? 0u : 50u);
+}
+
+// The threads of the program are recorded, too. How many calls that takes
+// depends on what they do.
+TEST(LocalTraceFaultsTest, WithThreadsEachCallFailsOnce) {
+  const size_t descriptors = CountOpenDescriptors();
+  uint64_t first = 1;
+  for (;; ++first) {
+    SCOPED_TRACE("call " + std::to_string(first) + " fails");
+    Recorded faulty;
+    if (!RecordWithFault(first, NthCallFails::kOnce, BufferFillPolicy::kDiscard,
+                         &faulty,
+                         /*has_threads=*/true)) {
+      break;
+    }
+    EXPECT_EQ(faulty.stats.packets_begun(),
+              faulty.stats.packets_read() + faulty.stats.lost().total());
+    EXPECT_EQ(CountOpenDescriptors(), descriptors);
+    if (testing::Test::HasFailure())
+      return;
+  }
   EXPECT_GT(first, PROTOZERO_TEST_HAS_TSAN ? 0u : 50u);
 }
 

@@ -10,6 +10,8 @@
 
 #include <algorithm>
 
+#include "src/tracing/ipc/scoped_fd.h"
+
 #include "protozero/internal/macros.h"
 
 namespace protozero {
@@ -103,7 +105,8 @@ uint64_t ElfFile::BiasAt(uint64_t file_offset) const {
 ElfFile ReadElfFile(const std::string& path) {
   ElfFile file;
   // A pipe in place of the file would keep the recorder waiting.
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  const ScopedFd opened(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  const int fd = opened.get_unchecked();
   if (fd < 0)
     return file;
   const std::string id = ReadAt(fd, 0, EI_NIDENT);
@@ -113,7 +116,6 @@ ElfFile ReadElfFile(const std::string& path) {
     else if (id[EI_CLASS] == ELFCLASS32)
       ReadProgramHeaders<Elf32_Ehdr, Elf32_Phdr>(fd, &file);
   }
-  close(fd);
   return file;
 }
 

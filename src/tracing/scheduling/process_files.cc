@@ -13,6 +13,8 @@
 #include <memory>
 #include <string_view>
 
+#include "src/tracing/ipc/scoped_fd.h"
+
 #include "protozero/internal/macros.h"
 
 namespace protozero {
@@ -35,14 +37,15 @@ std::string Folder(int32_t pid, int32_t tid) {
 
 std::string Read(const std::string& path, size_t max_size = kMaxFileSize) {
   std::string text;
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  // It is closed if there is no memory for the text.
+  const ScopedFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const int fd = file.get_unchecked();
   if (fd < 0)
     return text;
   char bytes[4096];
   ssize_t size = 0;
   while (text.size() < max_size && (size = read(fd, bytes, sizeof(bytes))) > 0)
     text.append(bytes, static_cast<size_t>(size));
-  close(fd);
   return text;
 }
 
