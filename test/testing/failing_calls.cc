@@ -401,11 +401,12 @@ long __wrap_syscall(long number, ...) {
     return -1;
   va_list args;
   va_start(args, number);
-  long values[3];
+  long values[5];
   for (long& value : values)
     value = va_arg(args, long);
   va_end(args);
-  return __real_syscall(number, values[0], values[1], values[2]);
+  return __real_syscall(number, values[0], values[1], values[2], values[3],
+                        values[4]);
 }
 
 ssize_t __real_write(int fd, const void* data, size_t size);

@@ -17,6 +17,7 @@
 
 #include "src/tracing/scheduling/process_files.h"
 #include "src/tracing/scheduling/stack_walk.h"
+#include "src/tracing/shared_memory/out_of_memory.h"
 
 #include "protozero/internal/macros.h"
 
@@ -260,27 +261,38 @@ bool TimerSamples::Follow(const std::vector<int32_t>& tids) {
 }
 
 void TimerSamples::Add(int32_t tid) {
-  Timer timer;
-  timer.slot = TakeSlot(tid);
-  if (timer.slot == kMaxSlots) {
+  const uint32_t slot = TakeSlot(tid);
+  if (slot == kMaxSlots) {
     lacks_timers_ = true;
     return;
   }
-  timer.id = MakeTimer(tid, signal_, timer.slot, period_);
-  if (timer.id >= 0) {
-    timers_[tid] = timer;
-    return;
+  // A timer that nothing deletes would end the program later.
+  Timer* timer = nullptr;
+  RunsInMemory([&] { timer = &timers_[tid]; });
+  if (timer != nullptr) {
+    timer->slot = slot;
+    timer->id = MakeTimer(tid, signal_, slot, period_);
+    if (timer->id >= 0)
+      return;
+    const int error = errno;
+    timers_.erase(tid);
+    errno = error;
+  } else {
+    errno = ENOMEM;
   }
   // Otherwise, the thread has ended.
   lacks_timers_ |= errno == EAGAIN || errno == ENOMEM;
-  g_slots[timer.slot].load()->tid = 0;
+  g_slots[slot].load()->tid = 0;
 }
 
 void TimerSamples::Remove(int32_t tid, const Timer& timer) {
-  syscall(SYS_timer_delete, timer.id);
+  has_lost_timer_ |= syscall(SYS_timer_delete, timer.id) != 0;
   SampleSlot* const slot = g_slots[timer.slot];
   const bool is_free = TakeBack(slot);
-  TakeFrom(tid, timer.slot, &ended_);
+  if (!RunsInMemory([&] { TakeFrom(tid, timer.slot, &ended_); })) {
+    slot->tail = slot->head.load();
+    ++num_lost_;
+  }
   num_lost_ += slot->num_lost.exchange(0);
   if (is_free)
     slot->tid = 0;
@@ -294,7 +306,8 @@ void TimerSamples::RemoveAll() {
 
 void TimerSamples::Stop() {
   RemoveAll();
-  if (HasSignal()) {
+  // A timer that goes on needs its handler.
+  if (HasSignal() && !has_lost_timer_) {
     // Signals that threads have not taken yet would end the program. The kernel
     // forgets them when they are ignored.
     SetHandler(signal_, SIG_IGN);

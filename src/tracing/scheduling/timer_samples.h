@@ -77,6 +77,8 @@ class TimerSamples {
   std::vector<KernelRecord> ended_;
   uint64_t num_lost_ = 0;
   bool lacks_timers_ = false;
+  // True if a timer could not be deleted.
+  bool has_lost_timer_ = false;
 };
 
 }  // namespace internal
