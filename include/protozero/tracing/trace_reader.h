@@ -41,9 +41,9 @@ struct EventFlow {
   bool ends_here;
   // The arrows of the flow at this event. With kIn, later arrows begin where
   // the one to this event does. With kOut, no arrow comes here, and a flow of
-  // that number goes on without this event. Events of the JSON format have
-  // these.
-  enum class Arrows : uint8_t { kInAndOut, kIn, kOut };
+  // that number goes on without this event. A kStep is a kInAndOut if an arrow
+  // comes to it, and nothing otherwise. Events of the JSON format have these.
+  enum class Arrows : uint8_t { kInAndOut, kIn, kOut, kStep };
   // The ends of arrows at this event.
   Arrows arrows = Arrows::kInAndOut;
 };

@@ -266,10 +266,12 @@ class TraceDatabase {
       using Arrows = EventFlow::Arrows;
       if (from != nullptr && event.arrows != Arrows::kOut)
         steps.emplace_back(from, &event);
+      const bool begins = event.arrows == Arrows::kInAndOut ||
+                          (event.arrows == Arrows::kOut && from == nullptr) ||
+                          (event.arrows == Arrows::kStep && from != nullptr);
       if (event.is_last)
         from = nullptr;
-      else if (event.arrows == Arrows::kInAndOut ||
-               (event.arrows == Arrows::kOut && from == nullptr))
+      else if (begins)
         from = &event;
     }
     std::stable_sort(steps.begin(), steps.end(),

@@ -61,11 +61,10 @@ class LegacyReader {
     // If there is a bind_id, an arrow begins or ends at this slice.
     using Arrows = EventFlow::Arrows;
     if (legacy_.has_bind_id() && legacy_.flow_direction() != 0) {
-      SetFlow(legacy_.bind_id(), legacy_.flow_direction() == Legacy::FLOW_IN
-                                     ? Arrows::kIn
-                                 : legacy_.flow_direction() == Legacy::FLOW_OUT
-                                     ? Arrows::kOut
-                                     : Arrows::kInAndOut);
+      SetFlow(legacy_.bind_id(),
+              legacy_.flow_direction() == Legacy::FLOW_IN    ? Arrows::kIn
+              : legacy_.flow_direction() == Legacy::FLOW_OUT ? Arrows::kOut
+                                                             : Arrows::kStep);
     }
     if (legacy_.has_phase() || fields_.type() == 0)
       ReadPhase();
@@ -104,7 +103,7 @@ class LegacyReader {
         SetFlow(Id().value_or(legacy_.bind_id()),
                 legacy_.phase() == 's'   ? EventFlow::Arrows::kOut
                 : legacy_.phase() == 'f' ? EventFlow::Arrows::kIn
-                                         : EventFlow::Arrows::kInAndOut);
+                                         : EventFlow::Arrows::kStep);
         if (legacy_.phase() == 'f' && !legacy_.bind_to_enclosing())
           return sink_->AddToNextSlice(event_);
         return sink_->AddToOpenSlice(event_);

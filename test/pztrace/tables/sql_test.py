@@ -461,6 +461,8 @@ class ContentTest(SqlTest):
     # All that the flow comes in to have it from the last that it goes out of.
     self.assertEqual(arrows('OUT', 'IN', 'IN', 'INOUT', 'IN', 'IN'), 'ab ac ad de df')
     self.assertEqual(arrows('IN', 'OUT', 'OUT', 'IN'), 'bd')
+    # A step that nothing comes to begins no flow.
+    self.assertEqual(arrows('INOUT', 'IN', 'OUT', 'INOUT', 'IN'), 'cd de')
     # Any directions: as a walk through them says.
     generator = random.Random(3)
     for _ in range(20):
@@ -470,7 +472,7 @@ class ContentTest(SqlTest):
       for i, direction in enumerate(directions):
         if source is not None and direction != 'OUT':
           sources.append(source + chr(ord('a') + i))
-        if direction == 'INOUT' or (direction == 'OUT' and source is None):
+        if direction == ('INOUT' if source else 'OUT'):
           source = chr(ord('a') + i)
       self.assertEqual(arrows(*directions), ' '.join(sources), directions)
 

@@ -297,7 +297,7 @@ TEST_F(LegacyEventTest, ArrowsBetweenSlices) {
   // This one has no slice.
   AddWith(15, 's', "", id);
   EXPECT_EQ(Read(),
-            (Strings{":start 1+2 flows out31 @t6", ":step 4+2 flows 31 @t6",
+            (Strings{":start 1+2 flows out31 @t6", ":step 4+2 flows step31 @t6",
                      ":next 9+1 flows in31 @t6", ":before 7+4 @t6",
                      ":enclosing 12+2 flows in32 @t6"}));
 }
@@ -317,7 +317,7 @@ TEST_F(LegacyEventTest, TheDirectionOfAnArrow) {
   AddWith(5, 'X', "x",
           [](Legacy* e) { e->set_flow_direction(Legacy::FLOW_OUT); });
   EXPECT_EQ(Read(), (Strings{":x 1+0 @t6", ":x 2+0 flows out5 @t6",
-                             ":x 3+0 flows 5 @t6", ":x 4+0 flows in5 @t6",
+                             ":x 3+0 flows step5 @t6", ":x 4+0 flows in5 @t6",
                              ":x 5+0 @t6"}));
 }
 

@@ -23,8 +23,8 @@ inline std::string TextOfFlows(const EventDetails& details, const char* begin) {
   for (const EventFlow& flow : details.flows) {
     const std::string id = std::to_string(flow.id);
     all += all.empty() ? begin : ",";
-    if (flow.arrows != EventFlow::Arrows::kInAndOut)
-      all += flow.arrows == EventFlow::Arrows::kIn ? "in" : "out";
+    constexpr const char* kTexts[] = {"", "in", "out", "step"};
+    all += kTexts[static_cast<size_t>(flow.arrows)];
     all += id;
     if (flow.ends_here)
       ended += (ended.empty() ? " ends " : ",") + id;
