@@ -78,10 +78,14 @@ std::vector<TableInfo> ThreadTables() {
            InfosOf<MappingRow>(kMappingTable)}};
 }
 
-ThreadRows::ThreadRows(const ThreadTimes& times, UtidOf utid_of, TimeOf time_of)
+ThreadRows::ThreadRows(const ThreadTimes& times,
+                       UtidOf utid_of,
+                       TimeOf time_of,
+                       TaskOf task_of)
     : times_(times),
       utid_of_(std::move(utid_of)),
-      time_of_(std::move(time_of)) {}
+      time_of_(std::move(time_of)),
+      task_of_(std::move(task_of)) {}
 
 void ThreadRows::Write(const Insert& insert) const {
   const auto make = [&insert](const char* table, const auto& columns) {
@@ -156,7 +160,8 @@ void ThreadRows::WriteSamples(RowWriter* rows) const {
                             KnownNumber(sample.callsite, StackSamples::kNone),
                             sample.weight,
                             TextOrNull(times_.samples().CounterOf(sample).name),
-                            TextOrNull(sample.has_error ? "not whole" : "")},
+                            TextOrNull(sample.has_error ? "not whole" : ""),
+                            task_of_(sample.pid, sample.tid, sample.time_ns)},
              rows);
   }
 }

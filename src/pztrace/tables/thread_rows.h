@@ -77,6 +77,7 @@ struct StackSampleRow {
   uint64_t weight;
   TextCell counter;
   TextCell unwind_error;
+  std::optional<uint64_t> task;
 };
 
 inline constexpr std::tuple kStackSampleTable{
@@ -96,7 +97,9 @@ inline constexpr std::tuple kStackSampleTable{
         "which a thread began to wait",
         &StackSampleRow::counter},
     TableColumn{"unwind_error", "null if the stack is whole",
-                &StackSampleRow::unwind_error}};
+                &StackSampleRow::unwind_error},
+    TableColumn{"task", "the number of the task that ran, null if none",
+                &StackSampleRow::task}};
 
 struct CallsiteRow {
   PrimaryKey id;
@@ -162,8 +165,14 @@ class ThreadRows {
   using UtidOf =
       std::function<uint32_t(int64_t pid, int64_t tid, std::string_view name)>;
   using TimeOf = std::function<std::optional<int64_t>(uint64_t time_ns)>;
+  // Returns the number of the task that a thread ran then.
+  using TaskOf = std::function<
+      std::optional<uint64_t>(int64_t pid, int64_t tid, uint64_t time_ns)>;
 
-  ThreadRows(const ThreadTimes& times, UtidOf utid_of, TimeOf time_of);
+  ThreadRows(const ThreadTimes& times,
+             UtidOf utid_of,
+             TimeOf time_of,
+             TaskOf task_of);
 
   void Write(const Insert& insert) const;
 
@@ -177,6 +186,7 @@ class ThreadRows {
   const ThreadTimes& times_;
   const UtidOf utid_of_;
   const TimeOf time_of_;
+  const TaskOf task_of_;
 };
 
 }  // namespace pztrace

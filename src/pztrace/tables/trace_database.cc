@@ -30,6 +30,7 @@
 #include "src/pztrace/tables/thread_rows.h"
 #include "src/pztrace/tables/trace_tables.h"
 #include "src/pztrace/tables/track_cells.h"
+#include "src/pztrace/tasks/task_runs.h"
 #include "src/pztrace/tasks/task_timeline.h"
 
 namespace pztrace {
@@ -80,7 +81,13 @@ class TraceDatabase {
         [this](int64_t pid, int64_t tid, std::string_view name) {
           return threads_.UtidOf(pid, tid, name);
         },
-        [this](uint64_t time_ns) { return reader_.RealtimeOf(time_ns); })
+        [this](uint64_t time_ns) { return reader_.RealtimeOf(time_ns); },
+        [this, runs = TaskRuns(tasks_, reader_.tracks())](
+            int64_t pid, int64_t tid, uint64_t time_ns) {
+          const uint32_t task = runs.Find(pid, tid, time_ns);
+          return NullIf(task == kNoIndex,
+                        task == kNoIndex ? 0 : tasks_.tasks()[task].number);
+        })
         .Write([this](const char* table, size_t num_columns) {
           return database_->Insert(table, num_columns);
         });
@@ -141,7 +148,7 @@ class TraceDatabase {
     callbacks.on_counter = [this](const CounterValue& value) {
       AddCounterValue(value);
     };
-    if (database_->Reads("task")) {
+    if (database_->Reads("task") || database_->Reads("stack_sample", "task")) {
       callbacks.on_task_step = [this](const protozero::TaskStep& step) {
         tasks_.Add(step);
       };
@@ -288,10 +295,10 @@ class TraceDatabase {
   }
 
   void WriteTasks() {
+    tasks_.Finish(reader_.end_ns());
     if (!database_->Reads("task"))
       return;
     const auto rows = database_->Insert("task", TaskColumns().size() + 1);
-    tasks_.Finish(reader_.end_ns());
     pztrace::WriteTasks(
         tasks_, reader_, &times_,
         [&](const TrackInfo& process) {

@@ -153,6 +153,13 @@ class TablesTest(TimelineCommandTest):
                                 'ORDER BY ts', trace), ['1,1000000,', '2,1,context-switches'])
     self.assertEqual(self.query('SELECT callsite_id FROM perf_sample', trace), ['1'])
 
+  def test_samples_have_tasks(self):
+    trace = (task_trace(((10, 20), (25, 30))) + tree((41, TID, 'main')) +
+             interned_stacks(['main']) + b''.join(sample(ms * MS, 1) for ms in (5, 10, 22, 26)))
+    self.assertEqual(self.query('SELECT s.ts / 1000000, s.task, task.task '
+                                'FROM stack_sample s LEFT JOIN task USING (task) ORDER BY s.ts',
+                                trace), ['5,,', '10,1,1', '22,,', '26,1,1'])
+
   def test_samples(self):
     trace = (divided_trace(['a']) + interned_stacks(['main', 'work', 'sort'], ['main', 'read']) +
              sample(11 * MS, 1) + sample(12 * MS, 1) + sample(13 * MS, 2))
