@@ -23,7 +23,7 @@ using protozero::trace::StackSample;
 using protozero::trace::Trace;
 using protozero::trace::TracePacket;
 
-std::string_view ViewOf(ConstBytes bytes) {
+std::string_view RecordsView(ConstBytes bytes) {
   return {reinterpret_cast<const char*>(bytes.data), bytes.size};
 }
 
@@ -64,7 +64,7 @@ std::string_view SampleTasks::AddTo(ConstBytes packets) {
   if (!timeline_.tasks().empty())
     samples_reader_.Read(packets);
   if (found_.empty())
-    return ViewOf(packets);
+    return RecordsView(packets);
   output_.clear();
   ProtoDecoder decoder(packets);
   size_t begin = 0;
@@ -75,13 +75,13 @@ std::string_view SampleTasks::AddTo(ConstBytes packets) {
       if (is_sample)
         AppendSample(field.as_bytes(), found);
       else
-        output_ += ViewOf(packets).substr(begin, end - begin);
+        output_ += RecordsView(packets).substr(begin, end - begin);
       begin = end;
       if (is_sample)
         break;
     }
   }
-  output_ += ViewOf(packets).substr(begin);
+  output_ += RecordsView(packets).substr(begin);
   count_ += found_.size();
   return output_;
 }
