@@ -46,9 +46,17 @@ const char* WhatIsMissing(const KernelEvents::Options& options) {
 // Starts and stops the recorder with the session.
 class SchedulingRecorder::Source : public protozero::DataSource {
  public:
+  // Each rotated file has names and stacks of its own.
+  static protozero::DataSourceDescriptor Descriptor() {
+    protozero::DataSourceDescriptor descriptor;
+    descriptor.name = kDataSource;
+    descriptor.handles_incremental_state_clear = true;
+    return descriptor;
+  }
+
   explicit Source(SchedulingRecorder* recorder)
       // The recorder's own thread may wait until there is room again.
-      : DataSource({kDataSource}, protozero::BufferExhaustedPolicy::kStall),
+      : DataSource(Descriptor(), protozero::BufferExhaustedPolicy::kStall),
         recorder_(recorder) {}
 
  protected:

@@ -51,6 +51,8 @@ Use UseOf(uint32_t field_id) {
     case TracePacket::kProcessTreeFieldNumber:
     case TracePacket::kProcessDescriptorFieldNumber:
     case TracePacket::kThreadDescriptorFieldNumber:
+    case TracePacket::kGenericKernelProcessTreeFieldNumber:
+    case TracePacket::kGenericKernelTaskRenameEventFieldNumber:
       return Use::kState;
     default:
       return Use::kContent;

@@ -302,6 +302,72 @@ class SchedulingTest(PztraceTest):
     self.assertEqual(code, 0, error)
     States(self, self.decode())
 
+  def check_whole(self, trace):
+    """Expects that a trace alone has states, named threads, and whole stacks."""
+    packets = self.decode(trace)
+    states = States(self, packets)
+    self.assertIn('busy_threads', states.names.values())
+    frames = set()
+    stacks = {}
+    num_samples = 0
+    for packet in packets:
+      for data in packet.all('interned_data'):
+        frames.update(frame.get('iid') for frame in data.all('frames'))
+        stacks.update((stack.get('iid'), stack) for stack in data.all('callstacks'))
+      for sample in packet.all('stack_sample'):
+        num_samples += 1
+        for frame in stacks[sample.get('callstack_iid')].all('frame_ids'):
+          self.assertIn(frame, frames)
+    self.assertGreater(sum(map(len, states.runs.values())), 0)
+    self.assertGreater(num_samples, 0)
+
+  def test_rotated_files_are_whole(self):
+    process = self.start('record', '-o', self.folder / 'part', '--why', '--rotate', '200ms',
+                         '--', BUSY, '--rounds')
+    while len(list(self.folder.glob('part*'))) < 4:
+      process.stdin.write('\n')
+      process.stdin.flush()
+      for _ in iter(process.stdout.readline, 'round\n'):
+        pass
+    process.stdin.close()
+    error = process.stderr.read()
+    self.assertEqual(process.wait(), 0, error)
+    files = sorted(self.folder.glob('part*'), key=lambda path: path.stat().st_mtime_ns)
+    # A file that was begun when nothing ran for long has no states.
+    files = [trace for trace in files[1:-1] if any(
+        packet.all('generic_kernel_task_state_event') for packet in self.decode(trace))]
+    self.assertGreater(len(files), 0)
+    for trace in files:
+      self.check_whole(trace)
+
+  def triggered_file(self, option):
+    """Returns a file of what comes long after the names of threads were recorded."""
+    process = self.start('record', '-o', self.folder / 'part', option, '--on-trigger', 'slow',
+                         '--before', '300ms', '--after', '300ms', '--', BUSY, '--rounds')
+    def do_round():
+      process.stdin.write('\n')
+      process.stdin.flush()
+      for _ in iter(process.stdout.readline, 'round\n'):
+        pass
+    do_round()
+    time.sleep(0.5)
+    code, _, error = self.run_pztrace('trigger', 'slow')
+    self.assertEqual(code, 0, error)
+    while not list(self.folder.glob('part-*')):
+      do_round()
+    process.stdin.close()
+    error = process.stderr.read()
+    self.assertEqual(process.wait(), 0, error)
+    (trace,) = self.folder.glob('part-*')
+    return trace
+
+  def test_triggered_files_are_whole(self):
+    self.check_whole(self.triggered_file('--why'))
+
+  def test_triggered_files_have_names_of_threads(self):
+    states = States(self, self.decode(self.triggered_file('--scheduling')))
+    self.assertIn('busy_threads', states.names.values())
+
   def test_lost_records_are_in_the_ledger(self):
     # More switches than rings have room for, while the recorder is stopped.
     recorder = self.start(
