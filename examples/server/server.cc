@@ -11,6 +11,9 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <time.h>
 
 #include <atomic>
 #include <chrono>
@@ -40,7 +43,6 @@ using protozero::Track;
 constexpr uint64_t kPages = 16;
 constexpr size_t kThreads = 3;
 constexpr std::chrono::microseconds kTimeBetweenRequests(100);
-constexpr std::chrono::milliseconds kCacheLifetime(10);
 constexpr uint32_t kConnectTimeoutMs = 5000;
 // The page that a fault makes slow.
 constexpr uint64_t kFaultyPage = 7;
@@ -134,9 +136,18 @@ class Timer {
   std::thread thread_;  // The last member: it uses the others.
 };
 
+// The command line.
+struct Options {
+  uint64_t requests = 300;
+  Fault fault = Fault::kNone;
+  std::chrono::milliseconds cache_lifetime{10};
+};
+
 class Server {
  public:
-  explicit Server(Fault fault) : fault_(fault) {}
+  explicit Server(const Options& options)
+      : fault_(options.fault),
+        timer_(options.cache_lifetime, [this] { EmptyCache(); }) {}
 
   // The slice of a request has a track of its own, since it begins and ends on
   // different threads. The flow joins the slices of these threads by arrows.
@@ -190,36 +201,58 @@ class Server {
   std::mutex cache_mutex_;
   std::map<uint64_t, std::string> cache_;
   std::atomic<uint64_t> sent_{0};
-  Timer timer_{kCacheLifetime, [this] { EmptyCache(); }};
+  Timer timer_;
   // The last member: its jobs use the others.
   ThreadPool pool_{kThreads, [this] { faults::ShareProcessor(fault_); }};
 };
 
+uint64_t Now(clockid_t clock) {
+  timespec now = {};
+  clock_gettime(clock, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1000000000 +
+         static_cast<uint64_t>(now.tv_nsec);
+}
+
+// Prints what the server did, and the processor time that it took, switches of
+// threads included.
+void Report(const char* output, uint64_t requests, uint64_t begin_ns) {
+  rusage usage = {};
+  getrusage(RUSAGE_SELF, &usage);
+  printf("%s%" PRIu64
+         " requests in %.3f s, %ld switches, %.3f s of a processor\n",
+         output, requests,
+         static_cast<double>(Now(CLOCK_MONOTONIC) - begin_ns) / 1e9,
+         usage.ru_nvcsw + usage.ru_nivcsw,
+         static_cast<double>(Now(CLOCK_PROCESS_CPUTIME_ID)) / 1e9);
+}
+
 // Answers that many requests.
-void Serve(uint64_t requests, Fault fault) {
+void Serve(const Options& options) {
   protozero::SetTraceThreadName("main");
-  Server server(fault);
-  for (uint64_t request = 0; request < requests; ++request) {
+  Server server(options);
+  for (uint64_t request = 0; request < options.requests; ++request) {
     server.Accept(request);
     std::this_thread::sleep_for(kTimeBetweenRequests);
   }
 }
 
 // Serves, and the recorder that has started the program has the trace.
-int ServeRecorded(uint64_t requests, Fault fault) {
+int ServeRecorded(const Options& options) {
   protozero::Producer producer({});
   producer.RegisterDataSource(protozero::TrackEventDataSource());
   if (!producer.Sync(kConnectTimeoutMs))
     fprintf(stderr, "server: not traced: %s\n", producer.why_off().c_str());
-  Serve(requests, fault);
-  printf("%" PRIu64 " requests\n", requests);
+  const uint64_t begin_ns = Now(CLOCK_MONOTONIC);
+  Serve(options);
+  Report("", options.requests, begin_ns);
   return 0;
 }
 
 // Serves, and writes server.pftrace.
-int ServeAlone(uint64_t requests, Fault fault) {
+int ServeAlone(const Options& options) {
   protozero::LocalTrace trace("server.pftrace");
-  Serve(requests, fault);
+  const uint64_t begin_ns = Now(CLOCK_MONOTONIC);
+  Serve(options);
   trace.Stop();
   const uint64_t lost = trace.stats().lost().total();
   if (!trace.error().empty() || lost != 0) {
@@ -227,7 +260,7 @@ int ServeAlone(uint64_t requests, Fault fault) {
             trace.error().c_str());
     return 1;
   }
-  printf("server.pftrace: %" PRIu64 " requests\n", requests);
+  Report("server.pftrace: ", options.requests, begin_ns);
   return 0;
 }
 
@@ -236,25 +269,32 @@ int ServeAlone(uint64_t requests, Fault fault) {
 int main(int argc, char** argv) {
   static const option kOptions[] = {
       {"fault", required_argument, nullptr, 'f'},
+      {"load", no_argument, nullptr, 'l'},
       {"requests", required_argument, nullptr, 'r'},
       {nullptr, 0, nullptr, 0}};
-  uint64_t requests = 300;
-  Fault fault = Fault::kNone;
+  Options options;
   bool is_right = true;
   int found;
   while ((found = getopt_long(argc, argv, "", kOptions, nullptr)) != -1) {
-    if (found == 'r')
-      requests = strtoull(optarg, nullptr, 10);
-    else
-      is_right = is_right && found == 'f' && faults::FindFault(optarg, &fault);
+    if (found == 'r') {
+      options.requests = strtoull(optarg, nullptr, 10);
+    } else if (found == 'l') {
+      // The work is the same in each run, and sleeps end in time: this switches
+      // 20,000 times a second.
+      options.cache_lifetime = std::chrono::hours(1);
+      prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
+    } else {
+      is_right =
+          is_right && found == 'f' && faults::FindFault(optarg, &options.fault);
+    }
   }
   if (!is_right || optind != argc) {
-    fprintf(stderr, "Usage: server [--requests N] [--fault %s]\n",
+    fprintf(stderr, "Usage: server [--requests N] [--load] [--fault %s]\n",
             faults::kFaultNames);
     return 2;
   }
-  const faults::Neighbour neighbour(fault);
+  const faults::Neighbour neighbour(options.fault);
   return getenv("PERFETTO_PRODUCER_SOCK_NAME") != nullptr
-             ? ServeRecorded(requests, fault)
-             : ServeAlone(requests, fault);
+             ? ServeRecorded(options)
+             : ServeAlone(options);
 }
