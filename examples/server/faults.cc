@@ -156,8 +156,9 @@ Neighbour::Neighbour(Fault fault) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     prctl(PR_SET_NAME, "neighbour");
     ShareProcessor(fault);
-    for (volatile uint64_t i = 0;; i = i + 1) {
-    }
+    volatile uint64_t i = 0;
+    for (;;)
+      i = i + 1;
   }
 }
 
