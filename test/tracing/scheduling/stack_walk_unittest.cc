@@ -23,7 +23,7 @@ class StackWalkTest : public testing::Test {
  protected:
   void SetUp() override {
     if (!StackWalk::IsPossible())
-      GTEST_SKIP() << "another processor";
+      GTEST_SKIP() << "not on this processor";
     page_ = static_cast<size_t>(sysconf(_SC_PAGESIZE));
     memory_ =
         mmap(nullptr, 4 * page_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
