@@ -24,10 +24,10 @@ namespace {
 
 using program::Value;
 
-namespace schema = protozero::otlp::internal;
-using schema::JsonField;
-using schema::JsonKind;
-using schema::JsonType;
+using protozero::otlp::internal::JsonField;
+using protozero::otlp::internal::JsonKind;
+using protozero::otlp::internal::JsonMessageOf;
+using protozero::otlp::internal::JsonType;
 
 // Returns the digit, or -1.
 int DigitOf(char c, JsonType type) {
@@ -117,7 +117,7 @@ class OtlpJsonSink final : public program::ValueSink {
     Level& level = stack_.back();
     level.field = nullptr;
     const std::string in_schema = CamelCaseOf(name);
-    for (const JsonField& field : schema::JsonMessageOf(level.message)) {
+    for (const JsonField& field : JsonMessageOf(level.message)) {
       if (field.name == in_schema)
         level.field = &field;
     }

@@ -231,18 +231,18 @@ bool OpenSpans(const RecordOptions& options,
 bool FinishSpans(const Interrupts& interrupts,
                  RecordingSession* session,
                  LiveSpans* spans) {
-  constexpr uint64_t kMaxMs = 5000;
+  constexpr uint64_t kLongestEndMs = 5000;
   constexpr uint64_t kMaxInterruptedMs = 2000;
-  constexpr uint32_t kPollMs = 10;
+  constexpr uint32_t kEndPollMs = 10;
   const int interruptions = interrupts.count();
   const uint64_t end = session->service()->NowMs() +
-                       (interruptions == 0 ? kMaxMs : kMaxInterruptedMs);
+                       (interruptions == 0 ? kLongestEndMs : kMaxInterruptedMs);
   spans->Finish();
   while (!spans->has_ended()) {
     if (interrupts.count() != interruptions ||
         session->service()->NowMs() >= end)
       spans->Interrupt();
-    session->RunOnce(kPollMs);
+    session->RunOnce(kEndPollMs);
   }
   return spans->Report();
 }

@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <iterator>
+#include <numeric>
 #include <utility>
+#include <vector>
 
 #include "src/tracing/scheduling/process_files.h"
 
@@ -147,14 +149,23 @@ bool ThreadRecording::IsOfChild(const KernelRecord& record) const {
 }
 
 void ThreadRecording::WriteRecords(uint64_t until) {
-  std::stable_sort(records_.begin(), records_.end(),
-                   [](const KernelRecord& a, const KernelRecord& b) {
-                     return a.time < b.time;
-                   });
-  auto end = records_.begin();
-  for (; end != records_.end() && end->time <= until; ++end)
-    Write(*end);
-  records_.erase(records_.begin(), end);
+  // Records of one time stay in their order. std::stable_sort() warns of its
+  // own inside with some compilers and libraries.
+  std::vector<size_t> order(records_.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::sort(order.begin(), order.end(), [this](size_t a, size_t b) {
+    return std::pair(records_[a].time, a) < std::pair(records_[b].time, b);
+  });
+  for (const size_t i : order) {
+    if (records_[i].time > until)
+      break;
+    Write(records_[i]);
+  }
+  records_.erase(std::remove_if(records_.begin(), records_.end(),
+                                [until](const KernelRecord& record) {
+                                  return record.time <= until;
+                                }),
+                 records_.end());
 }
 
 void ThreadRecording::Write(const KernelRecord& record) {

@@ -197,9 +197,11 @@ void ThreadStateTable::Sort(Thread* thread) {
   }
   thread->times = std::move(times);
   thread->events = std::move(events);
-  std::stable_sort(
-      thread->wakings.begin(), thread->wakings.end(),
-      [](const Waking& a, const Waking& b) { return a.time_ns < b.time_ns; });
+  std::sort(thread->wakings.begin(), thread->wakings.end(),
+            [](const Waking& a, const Waking& b) {
+              return std::tie(a.time_ns, a.tid, a.is_in_interrupt) <
+                     std::tie(b.time_ns, b.tid, b.is_in_interrupt);
+            });
   thread->is_sorted = true;
 }
 
