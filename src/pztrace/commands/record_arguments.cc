@@ -349,7 +349,7 @@ program::Command RecordCommand(RecordArguments* arguments) {
   }
   return {
       "pztrace record",
-      "{-o FILE | --endpoint URL} [options] [-- COMMAND [ARGUMENT...]]",
+      "{-o FILE | --endpoint URL} [options] [-- COMMAND [ARG...]]",
       R"(Runs a tracing service until the command ends, the time is up, or an interrupt
 arrives. The command, and the programs that it starts, find the service by
 PERFETTO_PRODUCER_SOCK_NAME in their environment. Without a command, all
