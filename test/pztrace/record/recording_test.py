@@ -563,7 +563,7 @@ class ProducersTest(RecordingTest):
   def test_few_descriptors(self):
     # The loader needs some descriptors before main().
     complete = False
-    for limit in range(3, 20):
+    for limit in range(3, 24):
       code, error = self.record(
           preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE,
                                                 (limit, limit)))
