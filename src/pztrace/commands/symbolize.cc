@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "protozero/const_bytes.h"
+#include "protozero/proto_decoder.h"
 #include "src/pbz/field_stream.h"
 #include "src/program/command_line.h"
 #include "src/program/io.h"
@@ -29,7 +30,33 @@ namespace {
 using program::kFailure;
 using program::kSuccess;
 
-// Copies the trace, and adds the names and tasks that are missing.
+// Writes names for the places of a trace, and prints how many. Returns false if
+// it cannot write.
+bool WriteNames(const std::string& name,
+                const std::string& root,
+                const SampleTasks& tasks,
+                TraceAddresses* addresses,
+                OutputFile* file) {
+  bool is_written = true;
+  const SymbolCounts counts =
+      WriteSymbolPackets(addresses->Take(), root, /*names_problems=*/true,
+                         [&](const std::string& packets) {
+                           is_written = file->Write(packets);
+                           return is_written;
+                         });
+  const std::string with_tasks =
+      tasks.count() != 0
+          ? "; tasks for " + program::CountOf(tasks.count(), "sample")
+          : "";
+  program::PrintError(kProgram, "%s: names for %s, none for %" PRIu64 "%s",
+                      name.c_str(),
+                      program::CountOf(counts.found, "place").c_str(),
+                      counts.not_found, with_tasks.c_str());
+  return is_written;
+}
+
+// Copies the trace, and adds the names and tasks that are missing. Returns
+// false, and has printed why, if that did not work, or the trace is damaged.
 bool Symbolize(const std::string& name,
                const std::string& root,
                TraceStream* stream,
@@ -44,33 +71,25 @@ bool Symbolize(const std::string& name,
     stream->Restart();
   }
   tasks.Finish();
+  bool is_damaged = false;
   while (stream->Next(&run)) {
     const protozero::ConstBytes packets(run.data, run.size);
+    // Packets after a part of one would be read as its rest.
+    is_damaged = !protozero::ProtoDecoder(packets).ReadField().valid();
+    if (is_damaged)
+      break;
     addresses.Read(packets);
     if (!file->Write(tasks.AddTo(packets)))
       return false;
   }
-  if (!stream->error().empty()) {
-    program::PrintError(kProgram, "%s: %s", name.c_str(),
-                        stream->error().c_str());
+  if (!WriteNames(name, root, tasks, &addresses, file))
     return false;
-  }
-  bool is_written = true;
-  const SymbolCounts counts =
-      WriteSymbolPackets(addresses.Take(), root, /*names_problems=*/true,
-                         [&](const std::string& packets) {
-                           is_written = file->Write(packets);
-                           return is_written;
-                         });
-  const std::string with_tasks =
-      tasks.count() != 0
-          ? "; tasks for " + program::CountOf(tasks.count(), "sample")
-          : "";
-  program::PrintError(kProgram, "%s: names for %s, none for %" PRIu64 "%s",
-                      name.c_str(),
-                      program::CountOf(counts.found, "place").c_str(),
-                      counts.not_found, with_tasks.c_str());
-  return is_written;
+  const std::string problem =
+      is_damaged ? "the trace is damaged; the output has what comes before that"
+                 : stream->error();
+  if (!problem.empty())
+    program::PrintError(kProgram, "%s: %s", name.c_str(), problem.c_str());
+  return problem.empty();
 }
 
 }  // namespace

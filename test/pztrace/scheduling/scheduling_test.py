@@ -274,6 +274,13 @@ class SchedulingTest(PztraceTest):
     again = self.folder / 'again'
     self.run_pztrace('symbolize', '--root', self.folder / 'elsewhere', '-o', again, more)
     self.assertEqual(again.read_bytes(), more.read_bytes())
+    # A trace that is cut off gets them, too.
+    self.trace.write_bytes(self.trace.read_bytes() + b'\x0a\x7f')
+    code, _, error = self.run_pztrace('symbolize', '--root', self.folder / 'elsewhere',
+                                      '-o', again, self.trace)
+    self.assertEqual(code, 1, error)
+    self.assertIn('the trace is damaged', error)
+    self.assertEqual(again.read_bytes(), more.read_bytes())
     # A debug file beside the program.
     debug = self.folder / 'busy_threads.debug'
     subprocess.run(['objcopy', '--only-keep-debug', elsewhere, debug], check=True)
