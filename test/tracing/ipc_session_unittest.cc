@@ -176,6 +176,35 @@ TEST_F(IpcSessionTest, FlushAndStopReachChunksOfThreadsThatDoNothing) {
   EXPECT_EQ(Received(host.StopAndRead(session)), (Streams{{2, 5}}));
 }
 
+// The kernel takes a while to register the process. Processes are made then.
+[[noreturn]] void ForkWhileABarrierIsMade() {
+  std::atomic<bool> is_made{false};
+  std::thread maker([&] {
+    GetProcessBarrier();
+    is_made = true;
+  });
+  int num_failed = 0;
+  while (!is_made) {
+    const pid_t child = fork();
+    if (child == 0) {
+      alarm(10);
+      GetProcessBarrier();
+      _exit(0);
+    }
+    int status = -1;
+    waitpid(child, &status, 0);
+    num_failed += status != 0;
+  }
+  maker.join();
+  _exit(num_failed == 0 ? 0 : 1);
+}
+
+TEST(ProcessBarrierDeathTest, ChildrenNeedNotWaitForAThreadThatIsNotThere) {
+  // The program runs again, since only the first call takes long.
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(ForkWhileABarrierIsMade(), testing::ExitedWithCode(0), "");
+}
+
 TEST_F(IpcSessionTest, ThreadsThatDoNothingPinNoChunks) {
   if (GetProcessBarrier() == nullptr)
     GTEST_SKIP() << "the kernel has no membarrier()";

@@ -12,11 +12,13 @@ namespace protozero {
 PROTOZERO_ABI_BEGIN
 
 SharedMemoryArbiter::ProcessBarrier GetProcessBarrier() {
-  static const bool is_available =
-      syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0,
-              0) == 0;
-  if (!is_available)
+  // Not kept in a static variable: a child process that is made while a thread
+  // initializes it would wait for that thread for ever. The kernel takes some
+  // milliseconds the first time, and none later.
+  if (syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0,
+              0) != 0) {
     return nullptr;
+  }
   // A seccomp filter may forbid the call later.
   return [] {
     return syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0;
