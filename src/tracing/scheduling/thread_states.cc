@@ -77,6 +77,7 @@ void ThreadStates::Remove(uint64_t time, int32_t tid) {
   if (it == threads_.end())
     return;
   SetState(time, tid, &it->second, kDead);
+  early_wakings_.erase(tid);
   const int32_t pid = it->second.pid;
   threads_.erase(it);
   const auto process = processes_.find(pid);
@@ -124,6 +125,15 @@ void ThreadStates::Run(const KernelRecord& record, Thread* thread) {
     const int32_t other = it->second;
     SetState(record.time, other, &threads_[other], kUnknown);
   }
+  const auto early = early_wakings_.find(record.tid);
+  if (early != early_wakings_.end()) {
+    // No other waking has ended the wait, so this one has.
+    if (thread->state == kWaiting) {
+      thread->state = kRunnable;
+      observer_->OnWaking(early->second, *thread);
+    }
+    early_wakings_.erase(early);
+  }
   thread->cpu = record.cpu;
   SetState(record.time, record.tid, thread, kRunning);
   running_[record.cpu] = record.tid;
@@ -142,13 +152,21 @@ void ThreadStates::Leave(const KernelRecord& record, Thread* thread) {
   if (thread->state != kRunning)
     thread->cpu = record.cpu;
   SetState(record.time, record.tid, thread, state);
+  const auto early = early_wakings_.find(record.tid);
+  if (early != early_wakings_.end())
+    early->second.time = record.time;
 }
 
 void ThreadStates::Wake(const KernelRecord& record) {
   const auto it = threads_.find(record.subject_tid);
-  // One that is about to wait is waiting only when it has left its processor.
-  if (it == threads_.end() || it->second.state != kWaiting)
+  if (it == threads_.end())
     return;
+  // It may be about to wait, or go on without a wait. Run() tells.
+  if (it->second.state == kRunning)
+    early_wakings_[record.subject_tid] = record;
+  if (it->second.state != kWaiting)
+    return;
+  early_wakings_.erase(record.subject_tid);
   it->second.state = kRunnable;
   observer_->OnWaking(record, it->second);
 }
@@ -185,6 +203,7 @@ void ThreadStates::AddFork(const KernelRecord& record) {
 
 void ThreadStates::ForgetStates(const KernelRecord& loss) {
   lost_until_ = std::max(lost_until_, loss.lost_until);
+  early_wakings_.clear();
   for (auto& [tid, thread] : threads_) {
     if (thread.state != kUnknown)
       SetState(loss.time, tid, &thread, kUnknown);

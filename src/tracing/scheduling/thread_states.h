@@ -54,7 +54,8 @@ class ThreadStates {
    public:
     virtual ~Observer() = default;
     virtual void OnState(uint64_t time, int32_t tid, const Thread& thread) = 0;
-    // Called when |thread| was woken, which |record| says.
+    // Called when |thread| was woken, which |record| says. Its time may be that
+    // of an earlier call, but not of another one about the thread.
     virtual void OnWaking(const KernelRecord& record, const Thread& thread) = 0;
     virtual void OnThread(int32_t tid, const Thread& thread) = 0;
     virtual void OnProcess(int32_t pid, const Process& process) = 0;
@@ -97,6 +98,9 @@ class ThreadStates {
   std::map<int32_t, Process> processes_;
   std::map<int32_t, size_t> threads_of_root_;
   std::unordered_map<uint32_t, int32_t> running_;
+  // The last waking of each thread that ran then. Another processor may wake a
+  // thread that has begun to wait, but has not left its own processor.
+  std::unordered_map<int32_t, KernelRecord> early_wakings_;
   // The time until which records are missing somewhere.
   uint64_t lost_until_ = 0;
 };

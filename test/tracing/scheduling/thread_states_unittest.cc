@@ -114,6 +114,34 @@ TEST_F(ThreadStatesTest, OnlyWaitingThreadsAreWoken) {
   EXPECT_FALSE(states_.Contains(9));
 }
 
+TEST_F(ThreadStatesTest, AThreadMayBeWokenBeforeItHasLeftItsProcessor) {
+  states_.Add(At(1, RecordKind::kIn, 1));
+  states_.Add(Of(1, At(2, RecordKind::kWaking, 8, 1)));
+  states_.Add(Of(1, At(3, RecordKind::kWaking, 9, 1)));
+  states_.Add(At(4, RecordKind::kWait, 1));
+  states_.Add(At(6, RecordKind::kIn, 1));
+  EXPECT_EQ(log_.text, "1:1X 4:1W 4:1<9 6:1X ");
+  // It is of no use for later waits, nor where records are missing.
+  log_.text.clear();
+  states_.Add(At(7, RecordKind::kWait, 1));
+  states_.Add(At(8, RecordKind::kIn, 1));
+  states_.Add(Of(1, At(9, RecordKind::kWaking, 9, 1)));
+  states_.Add(At(10, RecordKind::kPreempted, 1));
+  states_.Add(At(11, RecordKind::kIn, 1));
+  states_.Add(At(12, RecordKind::kWait, 1));
+  states_.Add(At(13, RecordKind::kIn, 1));
+  EXPECT_EQ(log_.text, "7:1W 8:1X 10:1R 11:1X 12:1W 13:1X ");
+  log_.text.clear();
+  states_.Add(Of(1, At(14, RecordKind::kWaking, 9, 1)));
+  KernelRecord loss = At(15, RecordKind::kLost, 0);
+  loss.lost_until = 15;
+  states_.Add(loss);
+  states_.Add(At(16, RecordKind::kIn, 1));
+  states_.Add(At(17, RecordKind::kWait, 1));
+  states_.Add(At(18, RecordKind::kIn, 1));
+  EXPECT_EQ(log_.text, "15:1? 16:1X 17:1W 18:1X ");
+}
+
 TEST_F(ThreadStatesTest, FollowsThreadsFromBeginningToEnd) {
   states_.Add(At(1, RecordKind::kIn, 1));
   states_.Add(Of(2, At(2, RecordKind::kFork, 1)));
