@@ -23,6 +23,10 @@ using protozero::trace::StackSample;
 using protozero::trace::Trace;
 using protozero::trace::TracePacket;
 
+// The limit of the tasks before a task that are described with it. A task that
+// spawns the next one, and so on, comes from all of them.
+constexpr size_t kMaxAncestors = 64;
+
 std::string_view RecordsView(ConstBytes bytes) {
   return {reinterpret_cast<const char*>(bytes.data), bytes.size};
 }
@@ -144,8 +148,8 @@ void SampleTasks::AppendSample(ConstBytes packet, const Found& found) {
   output_ += trace.SerializeAsString();
 }
 
-// Describes the task and those that it comes from, unless the sequence has done
-// so since it has cleared its interned data.
+// Describes the task and the last of those that it comes from, unless the
+// sequence has done so since it has cleared its interned data.
 void SampleTasks::DescribeTask(const Found& found) {
   Sequence& sequence = sequences_[found.sequence];
   if (sequence.num_clears != found.num_clears)
@@ -157,16 +161,16 @@ void SampleTasks::DescribeTask(const Found& found) {
   packet->set_trusted_packet_sequence_id(found.sequence);
   packet->set_sequence_flags(TracePacket::SEQ_NEEDS_INCREMENTAL_STATE);
   auto* const data = packet->set_interned_data();
-  for (uint32_t task = found.task;
-       task != kNoIndex && sequence.tasks.insert(task).second;
-       task = timeline_.tasks()[task].parent) {
+  uint32_t task = found.task;
+  for (size_t i = 0; task != kNoIndex && sequence.tasks.insert(task).second;
+       ++i) {
     auto* const context = data->add_stack_sample_async_context_descriptors();
     context->set_iid(AsyncIdOf(task));
     context->set_name(TaskText(timeline_, task));
     context->set_kind("task");
-    const uint32_t parent = timeline_.tasks()[task].parent;
-    if (parent != kNoIndex)
-      context->set_parent_iid(AsyncIdOf(parent));
+    task = i < kMaxAncestors ? timeline_.tasks()[task].parent : kNoIndex;
+    if (task != kNoIndex)
+      context->set_parent_iid(AsyncIdOf(task));
   }
   output_ += trace.SerializeAsString();
 }

@@ -11,8 +11,8 @@ import tempfile
 import unittest
 
 from cases import run_cases
-from thread_states import (KERNEL, TID, UNKNOWN, interned_stacks, sample, state, task_trace,
-                           tree)
+from thread_states import (INSTANT, KERNEL, NEEDS_STATE, THREAD, TID, UNKNOWN, described,
+                           interned_stacks, sample, state, task_trace, track, tree)
 from timeline_command import PZTRACE
 from track_events import CLEARED, MS, packet
 from wire import delimited, integer
@@ -102,6 +102,32 @@ class SampleTasksTest(unittest.TestCase):
     self.assertEqual(len(described), 2)
     for i in described:
       self.assertIn('async_id: 1', kinds[i + 1])
+
+  def test_few_of_the_tasks_before_it_are_described(self):
+    number = 100
+    row = 9
+    trace = described() + track(row, delimited(2, b'tasks'), parent=THREAD)
+    trace += packet(2, integer(13, CLEARED), delimited(12, delimited(
+        4101, integer(1, 1) + delimited(2, b'step') + delimited(3, b'a.cc')) + delimited(
+            2, integer(1, 5) + delimited(2, b'step')) + delimited(
+                4102, integer(1, 5) + integer(2, number) + integer(3, 1))),
+                    delimited(59, integer(58, 6) + delimited(11, integer(11, row))))
+    for i in range(1, number + 1):
+      trace += packet(2, integer(8, i), integer(13, NEEDS_STATE), delimited(
+          11, integer(9, INSTANT) + integer(11, THREAD) + delimited(
+              4100, integer(3, i) + integer(4, 1) + (integer(6, i - 1) if i > 1 else b''))))
+    trace += packet(2, integer(8, 10 * MS), integer(13, NEEDS_STATE),
+                    delimited(11, integer(9, 5) + integer(10, 5)))
+    trace += packet(2, integer(8, 20 * MS), integer(13, NEEDS_STATE), delimited(
+        11, integer(9, 5) + delimited(4100, integer(2, number))))
+    trace += tree((41, TID, 'main')) + STACKS + sample(12 * MS, 1)
+    named, _ = self.symbolize(trace)
+    self.assertEqual(self.samples(named), [(12, TID, number)])
+    first = number - 64
+    self.assertEqual(self.contexts(named),
+                     [' iid: %d name: "step #%d" kind: "task" ' % (i, i) +
+                      ('parent_iid: %d ' % (i - 1) if i > first else '')
+                      for i in range(number, first - 1, -1)])
 
   def test_no_tasks(self):
     trace = tree((41, TID, 'main')) + STACKS + sample(12 * MS, 1) + state(20 * MS, UNKNOWN)
