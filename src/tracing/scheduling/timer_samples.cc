@@ -57,6 +57,10 @@ struct SampleSlot {
 constexpr uint32_t kMaxSlots = 4096;
 std::atomic<SampleSlot*> g_slots[kMaxSlots];
 
+// True for signals that are taken, or are about to be: several can start at
+// once.
+std::atomic<bool> g_is_taken[_NSIG];
+
 // The number of waits for handlers, and how long one is.
 constexpr int kMaxWaits = 1000;
 constexpr useconds_t kWaitUs = 1000;
@@ -220,14 +224,16 @@ bool TimerSamples::Start(std::string* error) {
   sigfillset(&action.sa_mask);
   // Programs begin at the other end.
   for (int signal = SIGRTMAX - 1; signal > SIGRTMIN; --signal) {
-    struct sigaction before = {};
-    if (sigaction(signal, nullptr, &before) != 0 ||
-        before.sa_handler != SIG_DFL ||
-        sigaction(signal, &action, nullptr) != 0) {
+    if (g_is_taken[signal].exchange(true))
       continue;
+    struct sigaction before = {};
+    if (sigaction(signal, nullptr, &before) == 0 &&
+        before.sa_handler == SIG_DFL &&
+        sigaction(signal, &action, nullptr) == 0) {
+      signal_ = signal;
+      return true;
     }
-    signal_ = signal;
-    return true;
+    g_is_taken[signal] = false;
   }
   *error = "no real-time signal is left for samples by timers";
   return false;
@@ -305,6 +311,8 @@ void TimerSamples::RemoveAll() {
 }
 
 void TimerSamples::Stop() {
+  if (signal_ == 0)
+    return;
   RemoveAll();
   // A timer that goes on needs its handler.
   if (HasSignal() && !has_lost_timer_) {
@@ -313,7 +321,7 @@ void TimerSamples::Stop() {
     SetHandler(signal_, SIG_IGN);
     SetHandler(signal_, SIG_DFL);
   }
-  signal_ = 0;
+  g_is_taken[std::exchange(signal_, 0)] = false;
 }
 
 void TimerSamples::Take(std::vector<KernelRecord>* records) {

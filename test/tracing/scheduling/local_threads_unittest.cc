@@ -33,6 +33,7 @@
 #include "protozero/tracing/trace.h"
 #include "protozero/tracing/track_event.h"
 #include "src/tracing/scheduling/process_files.h"
+#include "src/tracing/scheduling/timer_samples.h"
 #include "test/testing/open_descriptors.h"
 #include "test/testing/sanitizers.h"
 
@@ -435,6 +436,28 @@ TEST(LocalThreadsTest, SeveralTakeSamplesByTimersAtOnce) {
     EXPECT_GT(first.Stop().num_samples, 0u);
     Compute(60);
     EXPECT_GT(second.Stop().num_samples, 0u);
+    EXPECT_TRUE(TakenSignals().empty());
+  });
+}
+
+TEST(LocalThreadsTest, TimersThatStartAtOnceTakeDifferentSignals) {
+  InChild([] {
+    for (int round = 0; round < 200; ++round) {
+      internal::TimerSamples first(1000000);
+      internal::TimerSamples second(1000000);
+      std::atomic<int> num_ready{0};
+      const auto start = [&num_ready](internal::TimerSamples* timers) {
+        ++num_ready;
+        while (num_ready != 2) {
+        }
+        std::string error;
+        EXPECT_TRUE(timers->Start(&error)) << error;
+      };
+      std::thread other(start, &first);
+      start(&second);
+      other.join();
+      ASSERT_EQ(TakenSignals().size(), 2u) << round;
+    }
     EXPECT_TRUE(TakenSignals().empty());
   });
 }
