@@ -33,6 +33,8 @@ OTHERS = re.compile(
     r'OtlpHttpExporterFactory|ForceFlush|GetTracer|'
     r'StartSpanOptions|start_system_time|WithActiveSpan|GetCurrentSpan|'
     r'HttpTraceContext|Extract|Inject|EmitLogRecord|'
+    # Perfetto's, which its trace processor has.
+    r'cpu_counter_track|create_function|parent_upid|'
     r'PTHREAD_\w+|S3Queue|Distributed|from_protobuf|'
     r'mutable_\w+|nanopb_generator|(?:pb|PB)_\w+|'
     r'(?:kF|FieldMetadata_F|f|has_f)oo_?[bB]ar\w*')
