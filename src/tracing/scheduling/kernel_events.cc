@@ -335,7 +335,7 @@ void KernelEvents::Wait(int timeout_ms, int other_fd) {
   fds.push_back({other_fd, POLLIN, 0});
   for (const Ring& ring : rings_)
     fds.push_back({ring.fd.get(), POLLIN, 0});
-  poll(fds.data(), static_cast<nfds_t>(fds.size()), timeout_ms);
+  poll(fds.data(), fds.size(), timeout_ms);
   CompareClocks();
 }
 

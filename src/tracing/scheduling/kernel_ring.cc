@@ -72,7 +72,8 @@ void KernelRing::AddUntoldLoss(uint64_t total,
 }
 
 void KernelRing::Copy(uint64_t from, size_t size, uint8_t* to) const {
-  const size_t begin = static_cast<size_t>(from) & (size_ - 1);
+  // Rings are far below 4 GiB.
+  const auto begin = static_cast<uint32_t>(from & (size_ - 1));
   const size_t first = std::min(size, size_ - begin);
   memcpy(to, data_ + begin, first);
   memcpy(to + first, data_, size - first);

@@ -47,8 +47,7 @@ std::optional<size_t> FindOffset(FILE* format, const char* field) {
         strstr(offset, "size:4;") == nullptr) {
       continue;
     }
-    return static_cast<size_t>(
-        strtoul(offset + strlen("offset:"), nullptr, 10));
+    return strtoul(offset + strlen("offset:"), nullptr, 10);
   }
   return std::nullopt;
 }
