@@ -40,8 +40,8 @@ void AppendCodePoint(uint32_t code_point, std::string* text) {
 // Reads JSON value by value. It stops at a value that is not JSON.
 class JsonReader {
  public:
-  JsonReader(std::string_view text, ValueSink* sink)
-      : text_(text), sink_(sink) {}
+  JsonReader(std::string_view text, ValueSink* sink, int max_depth)
+      : text_(text), sink_(sink), max_depth_(max_depth) {}
 
   bool ReadAll() {
     if (!IsUtf8(text_) || !ReadValue(0))
@@ -78,7 +78,7 @@ class JsonReader {
   bool ReadValue(int depth) {
     SkipSpaces();
     if (StartsWith('{') || StartsWith('['))
-      return depth < kMaxJsonDepth && ReadContainer(depth + 1);
+      return depth < max_depth_ && ReadContainer(depth + 1);
     if (StartsWith('"')) {
       std::string text;
       const bool ok = ReadString(&text);
@@ -214,12 +214,13 @@ class JsonReader {
 
   std::string_view text_;
   ValueSink* const sink_;
+  const int max_depth_;
 };
 
 }  // namespace
 
-bool ReadJson(std::string_view text, ValueSink* sink) {
-  return JsonReader(text, sink).ReadAll();
+bool ReadJson(std::string_view text, ValueSink* sink, int max_depth) {
+  return JsonReader(text, sink, max_depth).ReadAll();
 }
 
 }  // namespace program

@@ -14,8 +14,11 @@ namespace program {
 inline constexpr int kMaxJsonDepth = 32;
 
 // Gives the value of the JSON in |text| to |sink|. Returns false if it is not
-// JSON: then |sink| has got the values before the error.
-bool ReadJson(std::string_view text, ValueSink* sink);
+// JSON or nests more than |max_depth| containers: then |sink| has got the
+// values before the error.
+bool ReadJson(std::string_view text,
+              ValueSink* sink,
+              int max_depth = kMaxJsonDepth);
 
 }  // namespace program
 

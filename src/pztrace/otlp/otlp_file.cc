@@ -149,7 +149,9 @@ std::string AppendLines(std::string_view text, std::string* message) {
     text.remove_prefix(std::min(size + 1, text.size()));
     if (json.find_first_not_of(" \t\r") != std::string_view::npos &&
         !AppendOtlpOfJson(json, message))
-      return "line " + std::to_string(line) + " is not JSON";
+      return "line " + std::to_string(line) +
+             " is not JSON, or nests more than " +
+             std::to_string(kMaxOtlpJsonDepth) + " levels";
   }
   return "";
 }

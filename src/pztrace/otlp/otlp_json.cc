@@ -218,7 +218,7 @@ class OtlpJsonSink final : public program::ValueSink {
 bool AppendOtlpOfJson(std::string_view json, std::string* bytes) {
   protozero::HeapBuffered<protozero::Message> document;
   OtlpJsonSink sink(document.get());
-  if (!program::ReadJson(json, &sink))
+  if (!program::ReadJson(json, &sink, kMaxOtlpJsonDepth))
     return false;
   document.AppendToString(bytes);
   return true;

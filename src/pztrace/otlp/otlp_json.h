@@ -8,9 +8,12 @@
 
 namespace pztrace {
 
+// A list in an attribute is three levels, and a span is at the tenth.
+inline constexpr int kMaxOtlpJsonDepth = 128;
+
 // Appends the bytes of the TracesData or LogsData that |json| has in OTLP's
 // form of JSON. Unknown names are skipped, as the specification says. False if
-// it is not JSON.
+// it is not JSON, or nests more than kMaxOtlpJsonDepth objects and lists.
 bool AppendOtlpOfJson(std::string_view json, std::string* bytes);
 
 }  // namespace pztrace

@@ -124,8 +124,10 @@ void OtlpRecords::AddSpan(OtlpRecord record) {
   const schema::Span::Decoder span(record.bytes);
   record.start = span.start_time_unix_nano();
   record.end = span.end_time_unix_nano();
-  if (record.end < record.start)
+  if (record.end < record.start) {
+    ++num_reversed_;
     record.end = record.start;
+  }
   record.trace_id = OtlpViewOf(span.trace_id());
   record.span_id = OtlpViewOf(span.span_id());
   record.parent_id = OtlpViewOf(span.parent_span_id());

@@ -62,6 +62,9 @@ class OtlpRecords {
 
   const std::vector<OtlpResource>& resources() const { return resources_; }
   const std::vector<OtlpRecord>& records() const { return records_; }
+  // Counts the spans whose end is before the beginning, or missing. They end
+  // where they begin.
+  uint64_t num_reversed() const { return num_reversed_; }
   // Returns the record of the span; kNone if it is not there.
   size_t FindSpan(std::string_view trace_id, std::string_view span_id) const;
 
@@ -79,6 +82,7 @@ class OtlpRecords {
   std::vector<OtlpRecord> records_;
   // By trace id and span id.
   std::unordered_map<std::string, size_t> spans_;
+  uint64_t num_reversed_ = 0;
 };
 
 }  // namespace pztrace

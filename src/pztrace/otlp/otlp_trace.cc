@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include <algorithm>
-#include <set>
+#include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -34,6 +34,7 @@ using Step = OtlpLanes::Step;
 using StepKind = OtlpLanes::Kind;
 
 constexpr uint32_t kSequence = 1;
+constexpr size_t kOtlpWriteBytes = size_t{1} << 20;
 // The limit of lists in each other. A deeper one is left out.
 constexpr int kMaxValueDepth = 32;
 
@@ -104,13 +105,14 @@ void SetAnnotationValue(ConstBytes any_value,
 // Makes the packets.
 class OtlpTraceWriter {
  public:
-  OtlpTraceWriter(const OtlpRecords& records, std::string* output)
+  OtlpTraceWriter(const OtlpRecords& records, FILE* file)
       : records_(records),
         all_(records.records()),
         lanes_(records),
-        output_(output) {}
+        file_(file) {}
 
-  void Write() {
+  // Returns false, with errno, if the file takes no more.
+  bool Write() {
     WriteClocks();
     for (size_t i = 0; i < records_.resources().size(); ++i)
       WriteProcess(records_.resources()[i]);
@@ -126,6 +128,8 @@ class OtlpTraceWriter {
                      });
     for (const Step& step : steps)
       WriteStep(step);
+    Flush();
+    return is_ok_;
   }
 
  private:
@@ -146,9 +150,16 @@ class OtlpTraceWriter {
     packet_->set_trusted_packet_sequence_id(kSequence);
     function(packet_.get());
     const std::string bytes = packet_.SerializeAsString();
-    output_->push_back('\x0a');
-    program::AppendVarInt(bytes.size(), output_);
-    *output_ += bytes;
+    output_.push_back('\x0a');
+    program::AppendVarInt(bytes.size(), &output_);
+    output_ += bytes;
+    if (output_.size() >= kOtlpWriteBytes)
+      Flush();
+  }
+  void Flush() {
+    is_ok_ = is_ok_ &&
+             fwrite(output_.data(), 1, output_.size(), file_) == output_.size();
+    output_.clear();
   }
 
   // The trace's clock is the wall clock.
@@ -403,7 +414,9 @@ class OtlpTraceWriter {
   const OtlpRecords& records_;
   const std::vector<OtlpRecord>& all_;
   const OtlpLanes lanes_;
-  std::string* const output_;
+  FILE* const file_;
+  bool is_ok_ = true;
+  std::string output_;
   protozero::HeapBuffered<Packet> packet_;
   // The flows of each record, in order of records.
   std::vector<std::pair<size_t, uint64_t>> flows_;
@@ -412,11 +425,12 @@ class OtlpTraceWriter {
 
 }  // namespace
 
-std::string TraceOfOtlp(std::string_view message) {
+bool WriteTraceOfOtlp(std::string_view message,
+                      FILE* file,
+                      uint64_t* num_reversed) {
   const OtlpRecords records(message);
-  std::string trace;
-  OtlpTraceWriter(records, &trace).Write();
-  return trace;
+  *num_reversed += records.num_reversed();
+  return OtlpTraceWriter(records, file).Write();
 }
 
 }  // namespace pztrace

@@ -3,12 +3,14 @@
 #ifndef SRC_PZTRACE_OTLP_OTLP_TRACE_H_
 #define SRC_PZTRACE_OTLP_OTLP_TRACE_H_
 
-#include <string>
+#include <stdint.h>
+#include <stdio.h>
+
 #include <string_view>
 
 namespace pztrace {
 
-// Returns the packets of a trace that has the spans and logs of |message|,
+// Writes the packets of a trace that has the spans and logs of |message|,
 // whose field 1 has ResourceSpans and ResourceLogs:
 //
 //   OpenTelemetry           trace
@@ -21,8 +23,13 @@ namespace pztrace {
 //   link; parent elsewhere  flow
 //   event, log              instant
 //
-// Times are those of the wall clock. What is malformed is left out.
-std::string TraceOfOtlp(std::string_view message);
+// Times are those of the wall clock. What is malformed is left out. A span
+// whose end is before its beginning gets a duration of 0, and counts in
+// |num_reversed|.
+// Returns false, with errno, if |file| takes no more.
+bool WriteTraceOfOtlp(std::string_view message,
+                      FILE* file,
+                      uint64_t* num_reversed);
 
 }  // namespace pztrace
 

@@ -13,6 +13,7 @@
 #include "protozero/proto_decoder.h"
 #include "protozero/tracing/trace.h"
 #include "src/pbz/input_kind.h"
+#include "src/program/text.h"
 #include "src/pztrace/otlp/otlp_file.h"
 #include "src/pztrace/otlp/otlp_trace.h"
 #include "src/pztrace/program_name.h"
@@ -76,14 +77,20 @@ bool TraceInput::OpenOtlp(const std::string& file) {
   const std::string malformed = AppendOtlpOfFile(bytes, &message);
   if (why_cut.empty())
     why_cut = malformed;
-  bytes = TraceOfOtlp(message);
+  bytes = std::string();  // Frees the memory.
+  uint64_t num_reversed = 0;
   program::ScopedFile trace(tmpfile());
-  if (!trace ||
-      fwrite(bytes.data(), 1, bytes.size(), trace.get()) != bytes.size() ||
+  if (!trace || !WriteTraceOfOtlp(message, trace.get(), &num_reversed) ||
       fseek(trace.get(), 0, SEEK_SET) != 0) {
     program::PrintError(kProgram, "%s: a temporary file: %s",
                         program::DisplayName(file), strerror(errno));
     return false;
+  }
+  if (num_reversed != 0) {
+    program::PrintError(kProgram,
+                        "%s: %s without an end after the beginning: duration 0",
+                        program::DisplayName(file),
+                        program::CountOf(num_reversed, "span").c_str());
   }
   stream_.emplace(trace.get(), why_cut);
   file_ = std::move(trace);

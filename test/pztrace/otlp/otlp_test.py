@@ -405,6 +405,27 @@ class OtlpTest(TimelineCommandTest):
     self.assertIn('line 2 is not JSON', self.errors)
     self.assertEqual(len(rows), 50)
 
+  def test_values_in_values(self):
+    def document(depth):
+      value = 7
+      for _ in range(depth):
+        value = [value]
+      return Document({}, scope=[Span('span', 0, 5, 1, attributes={'deep': value})])
+    for form, content in forms([document(20)]).items():
+      with self.subTest(form):
+        self.assertEqual(len(self.rows(content)), 1)
+        self.assertEqual(self.errors, '')
+    self.rows(forms([document(50)])['lines'], code=1)
+    self.assertIn('line 1 is not JSON, or nests more than 128 levels', self.errors)
+
+  def test_ends_before_beginnings(self):
+    spans = [Span('a', 10, 5, 1), Span('b', 10, 20, 2), Span('c', 30, 0, 3)]
+    for form, content in forms([Document({}, scope=spans)]).items():
+      with self.subTest(form):
+        rows = self.rows(content)
+        self.assertEqual([row['dur'] for row in rows], ['0', '10', '0'])
+        self.assertIn('2 spans without an end after the beginning', self.errors)
+
   def test_damaged_files(self):
     self.options = ('--slices',)
     documents = [Document({'service.name': 'shop'}, scope=random_spans(random.Random(3)))]
