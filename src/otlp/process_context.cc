@@ -2,7 +2,9 @@
 
 #include "src/otlp/process_context.h"
 
+#include <dlfcn.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -59,6 +61,23 @@ constexpr char kNotPublished[] =
 // The field of a ProcessContext with attributes that are not the resource's.
 constexpr uint32_t kAttributesField = 2;
 
+constexpr char kNotExported[] =
+    "profilers do not see the current span: link the program with "
+    "-Wl,--export-dynamic-symbol=otel_thread_ctx_v1";
+
+// Returns false if this is linked into a program that has no dynamic symbol for
+// profilers. A shared library has it always.
+bool IsThreadContextExported() {
+  Dl_info own;
+  Dl_info program;
+  const bool is_in_library =
+      dladdr(kNotExported, &own) != 0 &&
+      dladdr(reinterpret_cast<void*>(getauxval(AT_PHDR)), &program) != 0 &&
+      own.dli_fbase != program.dli_fbase;
+  return is_in_library ||
+         dlsym(RTLD_DEFAULT, "otel_thread_ctx_v1") == &current_context;
+}
+
 // The one that is published, which only its owner changes.
 std::atomic<const ProcessContext*> published_context{nullptr};
 
@@ -85,10 +104,11 @@ const char* ProcessContext::Publish(const std::string& resource) {
       writer.PutAttributes(begin + resource.size(), BytesTag(kAttributesField),
                            keys, 2, SIZE_MAX, &dropped);
   payload_.resize(static_cast<size_t>(end - begin));
-  if (Map())
-    return nullptr;
-  Withdraw();
-  return kNotPublished;
+  if (!Map()) {
+    Withdraw();
+    return kNotPublished;
+  }
+  return IsThreadContextExported() ? nullptr : kNotExported;
 }
 
 void ProcessContext::PublishInChild() {

@@ -25,7 +25,7 @@ class ProcessContext {
   ProcessContext& operator=(const ProcessContext&) = delete;
 
   // Publishes. |resource| is a field 1 with a Resource. Returns null, or the
-  // reason for which that failed.
+  // reason for which profilers do not see all of it.
   const char* Publish(const std::string& resource);
   // Publishes again in the child of a fork(), which has no part of the
   // mapping.

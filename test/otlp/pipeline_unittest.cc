@@ -389,6 +389,16 @@ TEST(PipelineTest, ChildOfAForkExportsWhatItWrites) {
 }
 #endif
 
+TEST(PipelineTest, AMissingThreadContextIsTold) {
+  CollectingSink sink;
+  PipelineOptions options;
+  options.publish_thread_context = true;
+  const Pipeline pipeline(options, &sink);
+  // This program is linked without the option.
+  EXPECT_NE(pipeline.LastError().find("--export-dynamic-symbol"),
+            std::string::npos);
+}
+
 TEST(PipelineTest, AThreadMayUseSeveral) {
   CollectingSink sink, other_sink;
   Pipeline pipeline(PipelineOptions(), &sink);

@@ -64,7 +64,8 @@ struct PipelineOptions {
   // Lets profilers outside of the process see the current span of each thread,
   // as OTEP 4947 says (`otel_thread_ctx_v1`), and the resource. It costs
   // nothing in a Scope. Link programs with
-  // -Wl,--export-dynamic-symbol=otel_thread_ctx_v1.
+  // -Wl,--export-dynamic-symbol=otel_thread_ctx_v1; LastError() tells if that
+  // is missing.
   bool publish_thread_context = false;
 
   // The time that the destructor gives to the export of what is left.
