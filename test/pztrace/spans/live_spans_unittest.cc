@@ -251,6 +251,33 @@ TEST_F(LiveSpansTest, TasksAreSentAsTheyAreExported) {
   EXPECT_EQ(Sent(ReadFile(), 2, true), exported);
 }
 
+TEST_F(LiveSpansTest, PacketsThatFindNoRoomAreCounted) {
+  const RandomTrace trace(2, {});
+  const ConstBytes bytes(reinterpret_cast<const uint8_t*>(trace.bytes().data()),
+                         trace.bytes().size());
+  const size_t num_packets = PlacesOf(trace.bytes()).size() - 1;
+  std::string large;
+  size_t num_large = 0;
+  for (; large.size() <= LiveSpans::kMaxBytes; num_large += num_packets)
+    large += trace.bytes();
+  CollectingSink sink;
+  auto slow = std::make_unique<SlowSink>(&sink);
+  slow->Open();
+  LiveSpans spans(kHost, std::move(slow), 0);
+  spans.Add({reinterpret_cast<const uint8_t*>(large.data()), large.size()});
+  EXPECT_FALSE(spans.has_unread());
+  // What comes later is read, as after a gap.
+  spans.Add(bytes);
+  spans.Finish();
+  Await(spans);
+  testing::internal::CaptureStderr();
+  EXPECT_FALSE(spans.Report());
+  EXPECT_NE(testing::internal::GetCapturedStderr().find(
+                "has not seen " + std::to_string(num_large) + " packets"),
+            std::string::npos);
+  EXPECT_FALSE(RecordsOf(&sink).spans.empty());
+}
+
 TEST_F(LiveSpansTest, AServerThatTakesNothingCostsBoundedMemoryAndIsCounted) {
   const RandomTrace trace(1, {});
   CollectingSink sink;
