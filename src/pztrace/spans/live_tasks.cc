@@ -10,6 +10,14 @@ namespace pztrace {
 using TaskKind = protozero::TaskStep::Kind;
 using TaskStop = protozero::TaskStep::Stop;
 
+std::vector<LiveTasks::Run>::const_iterator LiveTasks::RunAfter(
+    const std::vector<Run>& runs,
+    uint64_t time_ns) {
+  return std::upper_bound(
+      runs.begin(), runs.end(), time_ns,
+      [](uint64_t time, const Run& run) { return time < run.begin_ns; });
+}
+
 void LiveTasks::AddStep(const TaskStep& step) {
   Step kept{step, std::string(step.text), {}};
   // The reader's places may be others by the time of the step.
@@ -129,9 +137,11 @@ void LiveTasks::Switch(const TaskStep& step,
 }
 
 void LiveTasks::EndRun(uint64_t time_ns, Thread* thread) {
-  if (const LiveTask* const task = Find(thread->task))
-    thread->runs.push_back(
-        {thread->begin_ns, time_ns, IdentityOf(*task), num_looks_});
+  if (const LiveTask* const task = Find(thread->task)) {
+    std::vector<Run>& runs = thread->runs;
+    runs.insert(RunAfter(runs, thread->begin_ns),
+                {thread->begin_ns, time_ns, IdentityOf(*task), num_looks_});
+  }
   thread->task = 0;
 }
 
@@ -160,11 +170,11 @@ std::optional<SpanIdentity> LiveTasks::TaskAt(uint64_t thread,
       return std::nullopt;
     return IdentityOf(task->second);
   }
-  for (auto run = state.runs.rbegin(); run != state.runs.rend(); ++run) {
-    if (time_ns >= run->begin_ns && time_ns < run->end_ns)
-      return run->identity;
-  }
-  return std::nullopt;
+  // There may be a hundred thousand in a look.
+  const auto after = RunAfter(state.runs, time_ns);
+  if (after == state.runs.begin() || time_ns >= (after - 1)->end_ns)
+    return std::nullopt;
+  return (after - 1)->identity;
 }
 
 void LiveTasks::ForgetRuns() {

@@ -72,9 +72,12 @@ class LiveTasks {
   struct Thread {
     uint64_t task = 0;  // The number of the running task's span.
     uint64_t begin_ns = 0;
-    std::vector<Run> runs;  // The last ones that have ended.
+    std::vector<Run> runs;  // The last ones that have ended, by beginning.
   };
 
+  // Returns the first run that begins after that time.
+  static std::vector<Run>::const_iterator RunAfter(const std::vector<Run>& runs,
+                                                   uint64_t time_ns);
   // Returns null if there is no place for another task.
   LiveTask* Get(const TaskStep& step, uint64_t number, uint64_t process);
   LiveTask* Find(uint64_t span);
