@@ -31,7 +31,7 @@ using protozero::ProtoDecoder;
 using protozero::trace::TracePacket;
 
 // The bytes after which a look comes earlier, because what waits takes memory.
-constexpr size_t kLookBytes = size_t{16} << 20;
+constexpr size_t kLookBytes = size_t{4} << 20;
 // The looks after which nothing waits, if there are no more packets.
 constexpr uint32_t kMaxIdleLooks = 4;
 
@@ -284,7 +284,8 @@ void LiveSpans::WriteTask(const LiveTask& task) {
 bool LiveSpans::Report() const {
   const SpanSender::Counts counts = sender_.counts();
   const bool is_complete = counts.exported == counts.given &&
-                           packets_lost_ == 0 && tasks_.num_dropped() == 0;
+                           packets_lost_ == 0 && tasks_.num_dropped() == 0 &&
+                           !is_out_of_memory_;
   std::string text = std::to_string(counts.exported);
   if (counts.exported != counts.given)
     text += " of " + std::to_string(counts.given);
@@ -302,9 +303,13 @@ bool LiveSpans::Report() const {
             CountOf(tasks_.num_open(), "task").c_str());
   }
   if (packets_lost_ != 0) {
-    program::PrintError(kProgram, "--endpoint has not seen %s%s",
-                        CountOf(packets_lost_, "packet").c_str(),
-                        is_out_of_memory_ ? ": out of memory" : "");
+    program::PrintError(kProgram, "--endpoint has not seen %s",
+                        CountOf(packets_lost_, "packet").c_str());
+  }
+  if (is_out_of_memory_) {
+    program::PrintError(kProgram,
+                        "--endpoint: out of memory: what was read last is not "
+                        "sent");
   }
   if (tasks_.num_dropped() != 0) {
     program::PrintError(kProgram, "--endpoint has not seen %s of tasks",
