@@ -266,7 +266,7 @@ TEST_F(LiveSpansTest, PacketsThatFindNoRoomAreCounted) {
   LiveSpans spans(kHost, std::move(slow), 0);
   spans.Add({reinterpret_cast<const uint8_t*>(large.data()), large.size()});
   EXPECT_FALSE(spans.has_unread());
-  // What comes later is read, as after a gap.
+  // Later packets are read, as after a gap.
   spans.Add(bytes);
   spans.Finish();
   Await(spans);
