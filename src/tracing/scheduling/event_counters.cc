@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <linux/perf_event.h>
-#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -83,7 +82,8 @@ KernelEvents::CounterFds KernelEvents::OpenCounters(int leader,
       fd.Reset(OpenCounter(counters_[i], leader, tid, on_cpu));
     uint64_t id = 0;
     if (fd.is_valid() && !IsTooMany(fd.get()) &&
-        ioctl(fd.get(), PERF_EVENT_IOC_ID, &id) == 0) {
+        // In musl's ioctl(), the request is too small for this number.
+        syscall(SYS_ioctl, fd.get(), PERF_EVENT_IOC_ID, &id) == 0) {
       samples_.counters[id] = i;
       fds.emplace_back(id, std::move(fd));
     }

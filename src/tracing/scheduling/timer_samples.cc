@@ -162,6 +162,14 @@ void SetThread(sigevent* event, int32_t tid) {
 #endif
 }
 
+// The call that takes a time in two of `long`, which musl renames where that
+// has 32 bits.
+#if defined(SYS_timer_settime)
+constexpr long kSetTimer = SYS_timer_settime;
+#else
+constexpr long kSetTimer = SYS_timer_settime32;
+#endif
+
 // Returns a timer's id, or -1. Not timer_create(), for which older C libraries
 // need another library.
 int MakeTimer(int32_t tid, int signal, uint32_t slot, uint64_t period) {
@@ -177,7 +185,7 @@ int MakeTimer(int32_t tid, int signal, uint32_t slot, uint64_t period) {
   const long seconds = static_cast<long>(period / 1000000000);
   const long rest = static_cast<long>(period % 1000000000);
   const long times[4] = {seconds, rest, seconds, rest};
-  if (syscall(SYS_timer_settime, id, 0, times, nullptr) != 0) {
+  if (syscall(kSetTimer, id, 0, times, nullptr) != 0) {
     const int error = errno;
     syscall(SYS_timer_delete, id);
     errno = error;
