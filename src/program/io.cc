@@ -16,8 +16,10 @@
 #include <sys/stat.h>
 #endif
 
+#include <algorithm>
+#include <map>
 #include <new>
-#include <set>
+#include <string>
 #include <utility>
 
 #include "src/program/text.h"
@@ -42,14 +44,11 @@ void PrintShown(const char* program, const char* format, va_list args) {
 #if !defined(_WIN32)
 using FileId = std::pair<dev_t, ino_t>;
 
-std::set<FileId>& InputFiles() {
-  static std::set<FileId> files;
+// The files that were read, and their names; that of the standard input is
+// empty.
+std::multimap<FileId, std::string>& InputFiles() {
+  static std::multimap<FileId, std::string> files;
   return files;
-}
-
-void NoteInputFile(const struct stat& status) {
-  if (S_ISREG(status.st_mode))
-    InputFiles().emplace(status.st_dev, status.st_ino);
 }
 #endif
 
@@ -88,17 +87,28 @@ bool IsInput(int) {
 }
 #else
 void NoteInput(const std::string& path) {
+  const bool is_standard = path == kStandardStream;
   struct stat status;
-  if ((path == kStandardStream ? fstat(STDIN_FILENO, &status)
-                               : stat(path.c_str(), &status)) == 0) {
-    NoteInputFile(status);
+  if ((is_standard ? fstat(STDIN_FILENO, &status)
+                   : stat(path.c_str(), &status)) == 0 &&
+      S_ISREG(status.st_mode)) {
+    InputFiles().emplace(FileId(status.st_dev, status.st_ino),
+                         is_standard ? "" : path);
   }
 }
 
 bool IsInput(int fd) {
   struct stat status;
-  return fstat(fd, &status) == 0 &&
-         InputFiles().count({status.st_dev, status.st_ino}) != 0;
+  if (fstat(fd, &status) != 0)
+    return false;
+  const FileId id(status.st_dev, status.st_ino);
+  const auto found = InputFiles().equal_range(id);
+  return std::any_of(found.first, found.second, [&](const auto& input) {
+    // Once a file is removed, another one may have its number.
+    const std::string& path = input.second;
+    return path.empty() || (stat(path.c_str(), &status) == 0 &&
+                            id == FileId(status.st_dev, status.st_ino));
+  });
 }
 #endif
 
