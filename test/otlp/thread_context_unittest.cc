@@ -217,7 +217,8 @@ class ThreadContextTest : public testing::Test {
   int answers_[2];
 };
 
-void ExpectRecord(const OtherProcess& process, const Told& told) {
+[[maybe_unused]] void ExpectRecord(const OtherProcess& process,
+                                   const Told& told) {
   const std::optional<int64_t> offset = process.OffsetOf("otel_thread_ctx_v1");
   ASSERT_TRUE(offset.has_value());
   const uint64_t thread = OtherProcess::ThreadPointer(told.thread);
@@ -237,7 +238,7 @@ void ExpectRecord(const OtherProcess& process, const Told& told) {
 }
 
 // Expects the process context of OTEP 4719.
-void ExpectProcessContext(const OtherProcess& process) {
+[[maybe_unused]] void ExpectProcessContext(const OtherProcess& process) {
   const uint64_t header = process.FindMapping("OTEL_CTX");
   ASSERT_NE(header, 0u);
   EXPECT_EQ(process.Read<uint64_t>(header), 0x5854435f4c45544fu);  // OTEL_CTX
