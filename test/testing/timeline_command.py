@@ -9,6 +9,8 @@ import subprocess
 import tempfile
 import unittest
 
+from cases import run_cases
+
 PZTRACE = pathlib.Path.cwd() / 'pztrace'
 WORKERS = pathlib.Path.cwd() / 'traced_workers'
 
@@ -18,6 +20,15 @@ def has_sqlite():
   result = subprocess.run([PZTRACE, 'sql', '/dev/null', 'select 1'],
                           stderr=subprocess.PIPE, text=True, check=False)
   return 'without SQLite' not in result.stderr
+
+
+def run_sql_cases():
+  """Runs the test cases of a script that needs SQLite. Returns its exit code."""
+  if not has_sqlite():
+    print('skipped: pztrace was built without SQLite')
+    print('0 passed, 0 failed, 1 skipped')
+    return 0
+  return run_cases()
 
 
 class TimelineCommandTest(unittest.TestCase):

@@ -6,8 +6,7 @@ on a trace and on its database. Runs in the build directory."""
 import sys
 
 import sql_test
-from cases import run_cases
-from timeline_command import has_sqlite
+from timeline_command import run_sql_cases
 
 # A request that is handled by two threads, with an async track, a state and counters.
 TRACE = '''
@@ -368,13 +367,5 @@ class PerfettoQueriesTest(QueriesTest):
     self.expect("SELECT count(*) > 3 AS many FROM pragma_table_info('slice')", [(1,)])
 
 
-def main():
-  if not has_sqlite():
-    print('skipped: pztrace was built without SQLite')
-    print('0 passed, 0 failed, 1 skipped')
-    return 0
-  return run_cases()
-
-
 if __name__ == '__main__':
-  sys.exit(main())
+  sys.exit(run_sql_cases())

@@ -14,8 +14,7 @@ import sys
 import termios
 
 import sql_test
-from cases import run_cases
-from timeline_command import PZTRACE, has_sqlite
+from timeline_command import PZTRACE, run_sql_cases
 
 TRACE = '''thread
 10 BEGIN name: "request"
@@ -145,13 +144,5 @@ class TerminalTest(sql_test.SqlTest):
     os.waitpid(self.pid, 0)
 
 
-def main():
-  if not has_sqlite():
-    print('skipped: pztrace was built without SQLite')
-    print('0 passed, 0 failed, 1 skipped')
-    return 0
-  return run_cases()
-
-
 if __name__ == '__main__':
-  sys.exit(main())
+  sys.exit(run_sql_cases())

@@ -16,9 +16,8 @@ import sqlite3
 import subprocess
 import sys
 
-from cases import run_cases
 from row_cases import encode, text_of_line
-from timeline_command import PZTRACE, TimelineCommandTest, has_sqlite
+from timeline_command import PZTRACE, TimelineCommandTest, run_sql_cases
 from track_events import BEGIN, END, INSTANT, arg, described, event, first_packet, name
 from wire import delimited, double, integer
 
@@ -688,13 +687,5 @@ class CommandTest(SqlTest):
     self.assertEqual(self.ask('SELECT count(*) AS n FROM slice', file=path)[0], ' n\n17\n')
 
 
-def main():
-  if not has_sqlite():
-    print('skipped: pztrace was built without SQLite')
-    print('0 passed, 0 failed, 1 skipped')
-    return 0
-  return run_cases()
-
-
 if __name__ == '__main__':
-  sys.exit(main())
+  sys.exit(run_sql_cases())

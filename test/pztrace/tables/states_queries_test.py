@@ -9,11 +9,10 @@ import random
 import sys
 
 import perfetto_queries_test
-from cases import run_cases
 from thread_states import (
     BLOCKED, CREATED, DEAD, KERNEL, READY, RUNNING, SLEEPING, TID, interned_stacks, sample, state,
     timed_slice, tree)
-from timeline_command import has_sqlite
+from timeline_command import run_sql_cases
 from track_events import described, packet
 from wire import delimited, integer
 
@@ -199,13 +198,5 @@ class StatesQueriesTest(perfetto_queries_test.QueriesTest):
     self.expect('SELECT count(*) FROM thread WHERE tid = 0', [(0,)])
 
 
-def main():
-  if not has_sqlite():
-    print('skipped: pztrace was built without SQLite')
-    print('0 passed, 0 failed, 1 skipped')
-    return 0
-  return run_cases()
-
-
 if __name__ == '__main__':
-  sys.exit(main())
+  sys.exit(run_sql_cases())
