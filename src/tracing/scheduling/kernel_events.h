@@ -36,9 +36,9 @@ namespace internal {
 // opening thread, and do nothing there: a child process has them from its
 // exec() on, so a command is recorded from its first instruction.
 //
-// Where this process has the privileges, each thread has another event for each
-// processor, of kLeaving, and each processor has one of kWaking for all threads
-// of the machine: the kernel does not tell a thread's own event who wakes it.
+// In a privileged process, each thread has another event for each processor, of
+// kLeaving, and each processor has one of kWaking for all threads of the
+// machine: the kernel does not tell a thread's own event who wakes it.
 class KernelEvents {
  public:
   struct Options {

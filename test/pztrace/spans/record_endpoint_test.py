@@ -164,7 +164,7 @@ class RecordEndpointTest(unittest.TestCase):
     process = self.start()
     self.step(process, 'first')
     self.server.wait_for(lambda server: any(b'first' in body for _, body in server.bodies))
-    # What the server refuses for some time is sent again.
+    # Batches that the server refuses for some time are sent again.
     self.server.answer = 503
     self.step(process, 'second')
     self.server.wait_for(lambda server: server.answer == 503)

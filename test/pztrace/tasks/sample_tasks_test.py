@@ -80,7 +80,7 @@ class SampleTasksTest(unittest.TestCase):
     before = [without(text) for text in self.packets(trace)]
     after = [without(text) for text in self.packets(named) if 'async_context' not in text]
     self.assertEqual(after, before)
-    # What has a task keeps it.
+    # Samples that have a task keep it.
     again, said = self.symbolize(named)
     self.assertEqual(again, named)
     self.assertNotIn('tasks', said)
