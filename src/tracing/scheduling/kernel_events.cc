@@ -29,9 +29,13 @@ namespace internal {
 
 namespace {
 
-// The sizes of rings. perf_event_mlock_kb allows the largest one by default;
-// all together, they take no more than kMaxRingBytes.
-constexpr size_t kMaxRingSize = 512 * 1024;
+// The sizes of rings; all together, they take no more than kMaxRingBytes. A
+// recorder's largest ones have room for a second of the records that root gets
+// from a busy processor. A program that records itself leaves the memory that
+// it may lock to others: its largest ring is what perf_event_mlock_kb allows by
+// default.
+constexpr size_t kMaxRingSize = 4 << 20;
+constexpr size_t kMaxOwnRingSize = 512 * 1024;
 constexpr size_t kMinRingSize = 32 * 1024;
 constexpr size_t kMaxRingBytes = 64 << 20;
 // The number of times that a process's threads are listed. Threads that are
@@ -85,30 +89,44 @@ KernelEvents::~KernelEvents() {
     if (ring.wakings.is_valid())
       ioctl(ring.wakings.get(), PERF_EVENT_IOC_DISABLE, 0);
   }
-  for (const Ring& ring : rings_)
-    munmap(ring.memory, ring.size + PageSize());
+  CloseRings();
 }
 
 bool KernelEvents::Open(std::string* error) {
   const auto processors =
       static_cast<uint32_t>(std::max(1L, sysconf(_SC_NPROCESSORS_CONF)));
-  ring_size_ = kMaxRingSize;
+  ring_size_ = options_.follows_processes ? kMaxRingSize : kMaxOwnRingSize;
   while (ring_size_ > kMinRingSize && ring_size_ > kMaxRingBytes / processors)
     ring_size_ /= 2;
   FindPrivileges();
   FindCounters();
   CompareClocks();
+  int problem = OpenRings(processors);
+  // All processors get rings of the largest size that is allowed for all.
+  while (problem == ENOMEM && ring_size_ > kMinRingSize) {
+    CloseRings();
+    ring_size_ /= 2;
+    problem = OpenRings(processors);
+  }
+  if (problem != 0)
+    *error = WhyRefused(0, problem);
+  return problem == 0;
+}
+
+int KernelEvents::OpenRings(uint32_t processors) {
   for (uint32_t cpu = 0; cpu < processors; ++cpu) {
     const int problem = OpenRing(cpu);
-    // That processor is off.
-    if (problem == ENODEV)
-      continue;
-    if (problem != 0) {
-      *error = WhyRefused(0, problem);
-      return false;
-    }
+    // ENODEV: the processor is off.
+    if (problem != 0 && problem != ENODEV)
+      return problem;
   }
-  return true;
+  return 0;
+}
+
+void KernelEvents::CloseRings() {
+  for (const Ring& ring : rings_)
+    munmap(ring.memory, ring_size_ + PageSize());
+  rings_.clear();
 }
 
 void KernelEvents::FindPrivileges() {
@@ -230,24 +248,16 @@ int KernelEvents::OpenRing(uint32_t cpu) {
   return 0;
 }
 
-int KernelEvents::MapRing(Ring* ring) {
-  while (true) {
-    void* const memory =
-        mmap(nullptr, ring_size_ + PageSize(), PROT_READ | PROT_WRITE,
-             MAP_SHARED, ring->fd.get(), 0);
-    if (memory != MAP_FAILED) {
-      ring->memory = memory;
-      ring->size = ring_size_;
-      ring->reader = std::make_unique<KernelRing>(
-          static_cast<const uint8_t*>(memory) + PageSize(), ring_size_,
-          samples_);
-      return 0;
-    }
-    // Other recorders of this user may have most of the locked memory.
-    if (errno != EPERM || ring_size_ == kMinRingSize)
-      return errno == EPERM ? ENOMEM : errno;
-    ring_size_ /= 2;
-  }
+int KernelEvents::MapRing(Ring* ring) const {
+  ring->memory = mmap(nullptr, ring_size_ + PageSize(), PROT_READ | PROT_WRITE,
+                      MAP_SHARED, ring->fd.get(), 0);
+  // EPERM: this user may not lock so much memory, or other recorders have it.
+  if (ring->memory == MAP_FAILED)
+    return errno == EPERM ? ENOMEM : errno;
+  ring->reader = std::make_unique<KernelRing>(
+      static_cast<const uint8_t*>(ring->memory) + PageSize(), ring_size_,
+      samples_);
+  return 0;
 }
 
 void KernelEvents::AddEvent(int32_t tid,

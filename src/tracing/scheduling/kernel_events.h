@@ -102,6 +102,8 @@ class KernelEvents {
   // record has told.
   void ReadLast(size_t ring, uint64_t now, std::vector<KernelRecord>* records);
   size_t num_rings() const { return rings_.size(); }
+  // Returns the bytes of each ring, after Open().
+  size_t ring_size() const { return ring_size_; }
   // Returns whether another event of the record's thread says the same.
   // |has_own_events| if Attach() has added the thread.
   bool IsRepeated(const KernelRecord& record, bool has_own_events) const;
@@ -118,7 +120,6 @@ class KernelEvents {
     uint32_t cpu = 0;
     ScopedFd fd;
     void* memory = nullptr;
-    size_t size = 0;
     std::unique_ptr<KernelRing> reader;
     // The losses of events that are closed.
     uint64_t lost_before = 0;
@@ -158,9 +159,11 @@ class KernelEvents {
                     KernelRecord::Kind kind,
                     int32_t tid,
                     ScopedFd* fd);
-  // Returns an errno.
+  // These return an errno; ENOMEM also if so much memory may not be locked.
+  int OpenRings(uint32_t processors);
   int OpenRing(uint32_t cpu);
-  int MapRing(Ring* ring);
+  int MapRing(Ring* ring) const;
+  void CloseRings();
   // The counts of an event.
   struct Counts {
     uint64_t value = 0;
@@ -183,6 +186,7 @@ class KernelEvents {
   bool samples_kernel_ = true;
   bool wants_build_ids_ = true;
   bool inherits_by_thread_ = true;
+  // The bytes of each ring, without the page before them.
   size_t ring_size_ = 0;
   bool has_leaving_ = false;
   // The number of the tracepoint; 0 if this process may not see it.

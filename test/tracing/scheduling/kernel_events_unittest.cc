@@ -6,7 +6,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -132,6 +133,54 @@ TEST_F(KernelCountersTest, ACommandIsCountedFromItsBeginning) {
   EXPECT_GT(counts.num_samples, 1u);
   EXPECT_GE(counts.ran, 1000000u);
   EXPECT_GE(counts.faults, 10u);
+}
+
+constexpr rlim_t kKilobyte = 1024;
+
+// How a child process ends that opens rings.
+enum ExitCode { kForbidden = 253, kNoMemory = 254, kNeedsRoot = 255 };
+
+// Opens rings in a process of a user who may lock so many bytes besides those
+// that the kernel allows for events. Returns their size in units of 32 kB, or
+// an ExitCode.
+int OpenAsUser(rlim_t may_lock) {
+  const pid_t child = fork();
+  if (child == 0) {
+    const rlimit limit = {may_lock, may_lock};
+    // A user of its own: no other process has locked memory for it.
+    const uid_t user = 1000000 + static_cast<uid_t>(getpid());
+    if (setrlimit(RLIMIT_MEMLOCK, &limit) != 0 || setuid(user) != 0)
+      _exit(kNeedsRoot);
+    KernelEvents::Options options;
+    options.has_switches = true;
+    KernelEvents events(options);
+    std::string error;
+    if (events.Open(&error))
+      _exit(static_cast<int>(events.ring_size() / (32 * kKilobyte)));
+    _exit(error.find("locked") == std::string::npos ? kForbidden : kNoMemory);
+  }
+  int status = 0;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status));
+  return WEXITSTATUS(status);
+}
+
+TEST(KernelEventsTest, RingsAreAsLargeAsTheLockedMemoryAllows) {
+  // Without more memory, the first ring must not take what the last one needs.
+  const int least = OpenAsUser(0);
+  if (least == kNeedsRoot)
+    GTEST_SKIP() << "needs root";
+  if (least == kForbidden)
+    GTEST_SKIP() << "perf_event_open is forbidden";
+  EXPECT_NE(least, kNoMemory);
+  const auto processors = static_cast<rlim_t>(sysconf(_SC_NPROCESSORS_CONF));
+  const rlim_t more = processors * 1024 * kKilobyte;
+  rlimit limit = {};
+  ASSERT_EQ(getrlimit(RLIMIT_MEMLOCK, &limit), 0);
+  if (processors <= 16 && limit.rlim_max >= more) {
+    EXPECT_GT(OpenAsUser(more), least);
+  }
+  EXPECT_LE(OpenAsUser(limit.rlim_max), 4096 / 32);
 }
 
 }  // namespace
