@@ -330,6 +330,10 @@ TEST(ServicePacketsTest, SnapshotsHaveAllClocks) {
   bytes.clear();
   ASSERT_TRUE(service::AppendClockSnapshot(clocks, &bytes));
   EXPECT_EQ(SnapshotIn(bytes), "1=100 3=20 of 3 at 20");
+  // A snapshot of one clock relates none.
+  bytes.clear();
+  ASSERT_TRUE(service::AppendClockSnapshot({0, 0, 30}, &bytes));
+  EXPECT_EQ(SnapshotIn(bytes), "6=30 of 6 at 30");
   bytes.clear();
   ASSERT_TRUE(service::AppendTraceHeader(clocks, "", &bytes));
   EXPECT_EQ(SnapshotIn(bytes), "1=100 3=20 of 3 at 20");
@@ -481,12 +485,32 @@ TEST(ServicePacketsTest, ClocksThatDriftApart) {
     return HaveDrifted(earlier, later);
   };
   EXPECT_FALSE(have_drifted(0, 0));
-  EXPECT_FALSE(have_drifted(9999999, -9999999));
-  EXPECT_TRUE(have_drifted(10000000, 0));
-  EXPECT_TRUE(have_drifted(-10000000, 0));
+  EXPECT_FALSE(have_drifted(999999, -999999));
+  EXPECT_TRUE(have_drifted(1000000, 0));
+  EXPECT_TRUE(have_drifted(-1000000, 0));
   // The system was suspended.
   EXPECT_TRUE(have_drifted(3000000000, 3000000000));
-  EXPECT_TRUE(have_drifted(0, 10000000));
+  EXPECT_TRUE(have_drifted(0, 1000000));
+}
+
+TEST(ServicePacketsTest, SnapshotsOfATraceAgree) {
+  const ClockReadings first = service::ReadClocksAfter({});
+  for (int i = 0; i < 1000; ++i) {
+    const ClockReadings clocks = service::ReadClocksAfter(first);
+    EXPECT_GE(clocks.monotonic, first.monotonic);
+    // Anyone may set this one.
+    if (!HaveDrifted(first, clocks)) {
+      EXPECT_EQ(clocks.realtime - first.realtime,
+                clocks.monotonic - first.monotonic);
+    }
+    EXPECT_EQ(clocks.boottime - first.boottime,
+              clocks.monotonic - first.monotonic);
+  }
+  // The clock was set.
+  ClockReadings other = first;
+  other.realtime -= 3600000000000;
+  const ClockReadings clocks = service::ReadClocksAfter(other);
+  EXPECT_TRUE(HaveDrifted(other, clocks));
 }
 
 }  // namespace

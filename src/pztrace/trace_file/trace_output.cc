@@ -124,9 +124,14 @@ bool TraceOutput::BeginNext() {
 
 bool TraceOutput::FinishOld() {
   pinned_.clear();
-  // Readers see how long slices have gone on that have no end in the file.
+  // Readers see how long slices have gone on that have no end in the file. The
+  // session's own snapshots relate the trace's clock to others.
+  service::ClockReadings now = service::ReadClocks();
+  now.realtime = 0;
+  if (now.boottime != 0)
+    now.monotonic = 0;
   std::vector<uint8_t> end;
-  if (service::AppendClockSnapshot(service::ReadClocks(), &end))
+  if (service::AppendClockSnapshot(now, &end))
     WriteTo(files_.front().get(), end.data(), end.size());
   return Finish();
 }

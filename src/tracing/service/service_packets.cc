@@ -40,13 +40,17 @@ enum ClockID : uint32_t { kRealtime = 1, kMonotonic = 3, kBoottime = 6 };
 
 // The drift from which a snapshot is worth adding. Readers take the latest
 // snapshot before a timestamp.
-constexpr int64_t kSignificantDriftNs = 10 * 1000 * 1000;
+constexpr int64_t kSignificantDriftNs = 1000 * 1000;
 
 template <typename Duration>
 uint64_t Nanoseconds(Duration since_epoch) {
   return static_cast<uint64_t>(
       std::chrono::duration_cast<std::chrono::nanoseconds>(since_epoch)
           .count());
+}
+
+uint64_t MonotonicTime() {
+  return Nanoseconds(std::chrono::steady_clock::now().time_since_epoch());
 }
 
 // Returns whether a clock has drifted against the monotonic one.
@@ -225,14 +229,15 @@ void AddClockSnapshot(const ClockReadings& clocks, Trace* trace) {
   packet->set_timestamp(PrimaryTime(clocks));
   auto* const snapshot = packet->set_clock_snapshot();
   const auto add = [snapshot](ClockID id, uint64_t time) {
+    if (time == 0)
+      return;
     auto* const clock = snapshot->add_clocks();
     clock->set_clock_id(id);
     clock->set_timestamp(time);
   };
   add(kRealtime, clocks.realtime);
   add(kMonotonic, clocks.monotonic);
-  if (clocks.boottime != 0)
-    add(kBoottime, clocks.boottime);
+  add(kBoottime, clocks.boottime);
   snapshot->set_primary_trace_clock(PrimaryClock(clocks));
 }
 
@@ -442,17 +447,40 @@ void AppendPacket(ConstBytes packet,
 }
 
 ClockReadings ReadClocks() {
-  ClockReadings clocks;
-  clocks.realtime =
-      Nanoseconds(std::chrono::system_clock::now().time_since_epoch());
-  clocks.monotonic =
-      Nanoseconds(std::chrono::steady_clock::now().time_since_epoch());
+  // On a busy machine, another thread may run between two readings. The
+  // shortest of several tries is the most exact.
+  constexpr int kMaxTries = 5;
+  constexpr uint64_t kExactNs = 1000;
+  ClockReadings best;
+  uint64_t shortest = UINT64_MAX;
+  for (int i = 0; i < kMaxTries && shortest > kExactNs; ++i) {
+    ClockReadings clocks;
+    clocks.monotonic = MonotonicTime();
+    clocks.realtime =
+        Nanoseconds(std::chrono::system_clock::now().time_since_epoch());
 #ifdef CLOCK_BOOTTIME
-  timespec time{};
-  clock_gettime(CLOCK_BOOTTIME, &time);
-  clocks.boottime = Nanoseconds(std::chrono::seconds(time.tv_sec) +
-                                std::chrono::nanoseconds(time.tv_nsec));
+    timespec time{};
+    clock_gettime(CLOCK_BOOTTIME, &time);
+    clocks.boottime = Nanoseconds(std::chrono::seconds(time.tv_sec) +
+                                  std::chrono::nanoseconds(time.tv_nsec));
 #endif
+    const uint64_t duration = MonotonicTime() - clocks.monotonic;
+    if (duration < shortest) {
+      shortest = duration;
+      best = clocks;
+    }
+  }
+  return best;
+}
+
+ClockReadings ReadClocksAfter(const ClockReadings& earlier) {
+  ClockReadings clocks = ReadClocks();
+  if (HaveDrifted(earlier, clocks))
+    return clocks;
+  const uint64_t passed = clocks.monotonic - earlier.monotonic;
+  clocks.realtime = earlier.realtime + passed;
+  if (clocks.boottime != 0)
+    clocks.boottime = earlier.boottime + passed;
   return clocks;
 }
 

@@ -99,6 +99,10 @@ struct ClockReadings {
 };
 
 ClockReadings ReadClocks();
+// Reads them for a trace that has |earlier|, all 0 for none. The distances of
+// the clocks stay as they were unless they have drifted, so that what lies
+// between two readings does not move a part of the trace.
+ClockReadings ReadClocksAfter(const ClockReadings& earlier);
 // Returns whether the clocks have drifted apart so much in between that
 // timestamps after |later| need |later|.
 bool HaveDrifted(const ClockReadings& earlier, const ClockReadings& later);

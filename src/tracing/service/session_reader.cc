@@ -28,7 +28,7 @@ uint64_t SessionReader::BytesReadWhenEmpty(const Session& session) const {
 }
 
 bool SessionOutput::BeginTrace(const std::string& raw_config) {
-  const ClockReadings clocks = ReadClocks();
+  const ClockReadings clocks = ReadClocksAfter(last_clock_snapshot);
   if (!AppendTraceHeader(clocks, raw_config, &header))
     return false;
   last_clock_snapshot = clocks;
@@ -107,7 +107,8 @@ bool SessionReader::ReadBatch(Session* session,
   }
   if (is_final && !output.has_trailer) {
     output.has_trailer =
-        AppendTraceTrailer(ReadClocks(), stats_->Collect(*session), trace);
+        AppendTraceTrailer(ReadClocksAfter(output.last_clock_snapshot),
+                           stats_->Collect(*session), trace);
   }
   return output.has_trailer || !is_final;
 }

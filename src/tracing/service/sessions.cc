@@ -26,7 +26,7 @@ constexpr int kMaxFinalLooks = 4;
 
 // Takes a snapshot. If there is no memory, the trace lacks it.
 void TakeClockSnapshot(SessionOutput* output) {
-  const ClockReadings clocks = ReadClocks();
+  const ClockReadings clocks = ReadClocksAfter(output->last_clock_snapshot);
   auto& unread = output->clock_snapshots;
   const bool is_last_read = unread.empty() && output->header.empty();
   // The last snapshot holds for a longer part of the data in the buffers.
