@@ -25,6 +25,8 @@ using otlp_schema::KeyValue;
 
 // Digits of the largest number.
 constexpr size_t kMaxDigits = 20;
+// The most bytes of a number's field.
+constexpr size_t kMaxNumber = 11;
 
 uint8_t* PutDouble(uint8_t* pos, double value) {
   uint64_t bits;
@@ -42,20 +44,6 @@ uint8_t* PutBool(uint8_t* pos, bool value) {
   *pos++ = VarIntTag(AnyValue::kBoolValueFieldNumber);
   *pos++ = value;
   return pos;
-}
-
-// Writes the elements of an array by |put|, each as an AnyValue.
-template <typename T, typename Put>
-uint8_t* PutArray(uint8_t* pos, const AttributeValue& value, Put put) {
-  *pos++ = BytesTag(AnyValue::kArrayValueFieldNumber);
-  uint8_t* const array = ++pos;
-  const T* const values = value.array<T>();
-  for (size_t i = 0; i < value.size(); ++i) {
-    *pos++ = BytesTag(ArrayValue::kValuesFieldNumber);
-    uint8_t* const element = ++pos;
-    pos = PutLength(element, put(pos, values[i]));
-  }
-  return PutLength(array, pos);
 }
 
 }  // namespace
@@ -94,22 +82,22 @@ uint8_t* ValueWriter::PutAnyValue(uint8_t* pos, const AttributeValue& value) {
       return PutDouble(pos, value.double_value());
     case Type::kBytes:
       return PutBytes(pos, BytesTag(AnyValue::kBytesValueFieldNumber),
-                      value.array<uint8_t>(),
-                      std::min(value.size(), text_limit));
-    case Type::kStrings:
-      return PutArray<std::string_view>(
-          pos, value, [this](uint8_t* dst, std::string_view text) {
-            return PutText(dst, BytesTag(AnyValue::kStringValueFieldNumber),
-                           text);
-          });
-    case Type::kBools:
-      return PutArray<bool>(pos, value, PutBool);
-    case Type::kInts:
-      return PutArray<int64_t>(pos, value, PutInt);
-    case Type::kDoubles:
-      return PutArray<double>(pos, value, PutDouble);
+                      value.bytes().data, std::min(value.size(), text_limit));
+    case Type::kArray:
+      return PutArray(pos, value);
   }
   return pos;
+}
+
+uint8_t* ValueWriter::PutArray(uint8_t* pos, const AttributeValue& value) {
+  *pos++ = BytesTag(AnyValue::kArrayValueFieldNumber);
+  uint8_t* const array = ++pos;
+  for (size_t i = 0; i < value.size(); ++i) {
+    *pos++ = BytesTag(ArrayValue::kValuesFieldNumber);
+    uint8_t* const element = ++pos;
+    pos = PutLength(element, PutAnyValue(pos, value.element(i)));
+  }
+  return PutLength(array, pos);
 }
 
 uint8_t* ValueWriter::PutAttribute(uint8_t* pos,
@@ -159,21 +147,16 @@ size_t ValueWriter::RoomForValue(const AttributeValue& value) const {
       return kMaxHeader + std::min(value.size(), text_limit);
     case Type::kBool:
     case Type::kInt:
-    case Type::kUint:
     case Type::kDouble:
+      return kMaxNumber;
+    case Type::kUint:
       return kMaxHeader + kMaxDigits;
-    case Type::kStrings: {
+    case Type::kArray: {
       size_t size = kMaxHeader;
-      for (size_t i = 0; i < value.size(); ++i) {
-        size += 2 * kMaxHeader +
-                std::min(value.array<std::string_view>()[i].size(), text_limit);
-      }
+      for (size_t i = 0; i < value.size(); ++i)
+        size += kMaxHeader + RoomForValue(value.element(i));
       return size;
     }
-    case Type::kBools:
-    case Type::kInts:
-    case Type::kDoubles:
-      return kMaxHeader + value.size() * 2 * kMaxHeader;
   }
   return 0;
 }

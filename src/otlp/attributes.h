@@ -44,6 +44,9 @@ struct ValueWriter {
   size_t text_limit;
   // Counts the texts that were not UTF-8.
   uint32_t repaired = 0;
+
+ private:
+  uint8_t* PutArray(uint8_t* pos, const AttributeValue& value);
 };
 
 }  // namespace internal PROTOZERO_HIDDEN

@@ -2,6 +2,8 @@
 
 #include "protozero/otlp/span.h"
 
+#include <cxxabi.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "protozero/otlp/tracer.h"
@@ -110,7 +112,8 @@ PROTOZERO_ALWAYS_INLINE void WriteBeginning(Slot* slot,
   slot->end_time_offset = static_cast<uint16_t>(pos - slot->begin);
   pos += 8;
   *pos++ = VarIntTag(Schema::kKindFieldNumber);
-  *pos++ = static_cast<uint8_t>(kind);
+  // Any number that an enumeration may have is still one byte.
+  *pos++ = static_cast<uint8_t>(kind) & 0x7f;
   *pos++ = static_cast<uint8_t>(kFlagsTag | 0x80);
   *pos++ = static_cast<uint8_t>(kFlagsTag >> 7);
   slot->pos = PutFixed32(pos, flags);
@@ -245,6 +248,14 @@ void Span::RecordException(std::string_view type,
                          {"exception.stacktrace", stack_trace}});
 }
 
+void Span::WriteException(const char* mangled_type,
+                          const char* message) noexcept {
+  char* const type =
+      abi::__cxa_demangle(mangled_type, nullptr, nullptr, nullptr);
+  RecordException(type != nullptr ? type : mangled_type, message);
+  free(type);
+}
+
 void Span::WriteLink(const SpanContext& other, Attributes attributes) noexcept {
   const PipelineOptions& options = slot_->scope->pipeline->options;
   ValueWriter writer{options.attribute_value_length_limit};
@@ -283,7 +294,8 @@ void Span::WriteLink(const SpanContext& other, Attributes attributes) noexcept {
 }
 
 void Span::WriteStatus(StatusCode code, std::string_view description) noexcept {
-  if (code == StatusCode::kUnset || slot_->status == StatusCode::kOk)
+  if ((code != StatusCode::kOk && code != StatusCode::kError) ||
+      slot_->status == StatusCode::kOk)
     return;
   if (slot_->status_offset != 0) {
     // Takes out the one before.

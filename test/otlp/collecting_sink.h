@@ -67,6 +67,26 @@ class CollectingSink : public BatchSink {
   bool is_right_ = true;
 };
 
+// Returns the value of an attribute as text.
+inline std::string TextOfValue(ConstBytes bytes) {
+  const otlp_schema::AnyValue::Decoder value(bytes);
+  if (value.has_string_value())
+    return value.string_value().ToStdString();
+  if (value.has_bool_value())
+    return value.bool_value() ? "true" : "false";
+  if (value.has_int_value())
+    return std::to_string(value.int_value());
+  if (value.has_double_value())
+    return std::to_string(value.double_value());
+  if (value.has_bytes_value())
+    return "bytes " + value.bytes_value().ToStdString();
+  std::string text = "[";
+  const otlp_schema::ArrayValue::Decoder array(value.array_value());
+  for (auto it = array.values(); it; ++it)
+    text += TextOfValue(*it) + ',';
+  return text + ']';
+}
+
 // Returns the values of attributes as text, and their number in |*count|.
 template <typename Range>
 std::map<std::string, std::string> AttributesOf(Range list, size_t* count) {
@@ -75,21 +95,7 @@ std::map<std::string, std::string> AttributesOf(Range list, size_t* count) {
   for (; list; ++list) {
     ++*count;
     const otlp_schema::KeyValue::Decoder attribute(*list);
-    const otlp_schema::AnyValue::Decoder value(attribute.value());
-    std::string text;
-    if (value.has_string_value())
-      text = value.string_value().ToStdString();
-    else if (value.has_bool_value())
-      text = value.bool_value() ? "true" : "false";
-    else if (value.has_int_value())
-      text = std::to_string(value.int_value());
-    else if (value.has_double_value())
-      text = std::to_string(value.double_value());
-    else if (value.has_bytes_value())
-      text = "bytes " + value.bytes_value().ToStdString();
-    else
-      text = "other";
-    result[attribute.key().ToStdString()] = text;
+    result[attribute.key().ToStdString()] = TextOfValue(attribute.value());
   }
   return result;
 }

@@ -2,6 +2,7 @@
 
 #include "protozero/otlp/span.h"
 
+#include <array>
 #include <cmath>
 #include <map>
 #include <optional>
@@ -126,7 +127,51 @@ TEST_F(SpanTest, HasAttributesOfEveryType) {
   EXPECT_EQ(attributes["double"], std::to_string(0.25));
   EXPECT_EQ(attributes["float"], std::to_string(0.5));
   EXPECT_EQ(attributes["bytes"], std::string("bytes \0\xff", 8));
+  EXPECT_EQ(attributes["texts"], "[a,,ccc,]");
+  EXPECT_EQ(attributes["bools"], "[true,false,]");
+  EXPECT_EQ(attributes["ints"], "[1,-1," + std::to_string(INT64_MAX) + ",]");
+  EXPECT_EQ(attributes["doubles"], "[" + std::to_string(0.5) + ",]");
+  EXPECT_EQ(attributes["none"], "[]");
   EXPECT_EQ(attributes.size(), 17u);
+}
+
+TEST_F(SpanTest, TakesArraysAndBuffersAsProgramsHaveThem) {
+  Begin();
+  char buffer[16] = "from snprintf";
+  char full[] = {'f', 'u', 'l', 'l'};
+  const uint8_t bytes[] = {0, 255};
+  const int ints[] = {1, -2};
+  const char* const names[] = {"x", nullptr};
+  const Color colors[] = {Color::kRed};
+  tracer_.StartSpan("a")
+      .SetAttribute("buffer", buffer)
+      .SetAttribute("full", full)
+      .SetAttribute("characters", AttributeValue(buffer + 5, 4))
+      .SetAttribute("bytes", bytes)
+      .SetAttribute("ints", ints)
+      .SetAttribute("names", names)
+      .SetAttribute("colors", colors)
+      .SetAttribute("strings", std::vector<std::string>{"a", "bb"})
+      .SetAttribute("bools", std::vector<bool>{true, false})
+      .SetAttribute("floats", std::vector<float>{0.5f})
+      .SetAttribute("large", std::vector<uint64_t>{1, UINT64_MAX})
+      .SetAttribute("long", std::array<long long, 2>{3, -4})
+      .SetAttribute("blob", std::vector<uint8_t>{'b'});
+  const std::string span = OnlySpan();
+  auto attributes = Attributes(span);
+  EXPECT_EQ(attributes["buffer"], "from snprintf");
+  EXPECT_EQ(attributes["full"], "full");
+  EXPECT_EQ(attributes["characters"], "snpr");
+  EXPECT_EQ(attributes["bytes"], std::string("bytes \0\xff", 8));
+  EXPECT_EQ(attributes["ints"], "[1,-2,]");
+  EXPECT_EQ(attributes["names"], "[x,,]");
+  EXPECT_EQ(attributes["colors"], "[3,]");
+  EXPECT_EQ(attributes["strings"], "[a,bb,]");
+  EXPECT_EQ(attributes["bools"], "[true,false,]");
+  EXPECT_EQ(attributes["floats"], "[" + std::to_string(0.5) + ",]");
+  EXPECT_EQ(attributes["large"], "[1," + std::to_string(UINT64_MAX) + ",]");
+  EXPECT_EQ(attributes["long"], "[3,-4,]");
+  EXPECT_EQ(attributes["blob"], "bytes b");
 }
 
 TEST_F(SpanTest, KeepsTheLastValueOfAKey) {
@@ -289,6 +334,18 @@ TEST_F(SpanTest, FollowsTheRulesOfStatus) {
   EXPECT_EQ(codes, "2 first,1 ,2 ,0 ,");
 }
 
+// A program may cast any number. The message stays whole.
+TEST_F(SpanTest, SurvivesNumbersThatAreNoEnumeration) {
+  Begin();
+  tracer_.StartSpan("a", static_cast<SpanKind>(255))
+      .SetStatus(static_cast<StatusCode>(255), "text");
+  const std::string bytes = OnlySpan();
+  const Decoded decoded(bytes);
+  EXPECT_EQ(decoded.status().size, 0u);
+  EXPECT_EQ(decoded.name().ToStdString(), "a");
+  EXPECT_EQ(static_cast<int>(decoded.kind()), 127);
+}
+
 TEST_F(SpanTest, HasEventsOfExceptions) {
   Begin();
   {
@@ -301,8 +358,13 @@ TEST_F(SpanTest, HasEventsOfExceptions) {
   const otlp_schema::Span_Event::Decoder first(*events);
   EXPECT_EQ(first.name().ToStdString(), "exception");
   size_t count = 0;
-  EXPECT_EQ(AttributesOf(first.attributes(), &count)["exception.message"],
-            "broken");
+  auto attributes = AttributesOf(first.attributes(), &count);
+  EXPECT_EQ(attributes["exception.message"], "broken");
+#if defined(__cpp_rtti)
+  EXPECT_EQ(attributes["exception.type"], "std::runtime_error");
+#else
+  EXPECT_EQ(attributes["exception.type"], "std::exception");
+#endif
   const otlp_schema::Span_Event::Decoder second(*++events);
   EXPECT_EQ(second.time_unix_nano(), 123u);
 }

@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <algorithm>
+#include <array>
 #include <initializer_list>
 #include <string>
 #include <string_view>
@@ -33,10 +35,7 @@ class AttributeValue {
     kUint,
     kDouble,
     kBytes,
-    kStrings,
-    kBools,
-    kInts,
-    kDoubles,
+    kArray,
   };
 
   // Views a text.
@@ -62,22 +61,27 @@ class AttributeValue {
                                       : Type::kUint),
         int_(static_cast<int64_t>(value)) {}
 
-  // Views the values of an array.
-  constexpr AttributeValue(const std::string_view* values, size_t count)
-      : type_(Type::kStrings), size_(count), data_(values) {}
-  constexpr AttributeValue(const bool* values, size_t count)
-      : type_(Type::kBools), size_(count), data_(values) {}
-  constexpr AttributeValue(const int64_t* values, size_t count)
-      : type_(Type::kInts), size_(count), data_(values) {}
-  constexpr AttributeValue(const double* values, size_t count)
-      : type_(Type::kDoubles), size_(count), data_(values) {}
-  // An array of one of these types, or a vector of one.
-  template <typename T, size_t n>
-  constexpr AttributeValue(const T (&values)[n])
-      : AttributeValue(static_cast<const T*>(values), n) {}
+  // Views the values of an array: of texts, bool, numbers or enumerations. One
+  // of char is a text, and one of uint8_t is bytes.
+  template <typename T>
+  constexpr AttributeValue(const T* values, size_t count)
+      : AttributeValue(OfArray(values, count)) {}
   template <typename T>
   AttributeValue(const std::vector<T>& values)
       : AttributeValue(values.data(), values.size()) {}
+  // The text in an array of char ends before the first zero.
+  template <typename T, size_t n>
+  constexpr AttributeValue(const T (&values)[n])
+      : AttributeValue(values + 0, SizeOf(values, n)) {}
+  template <typename T, size_t n>
+  constexpr AttributeValue(const std::array<T, n>& values)
+      : AttributeValue(values.data(), SizeOf(values.data(), n)) {}
+  // Its values have no addresses.
+  AttributeValue(const std::vector<bool>& values)
+      : AttributeValue(&values, values.size(), [](const void* array, size_t i) {
+          return AttributeValue(
+              bool{(*static_cast<const std::vector<bool>*>(array))[i]});
+        }) {}
 
   // Return the value, by its type.
   constexpr Type type() const { return type_; }
@@ -88,12 +92,38 @@ class AttributeValue {
   std::string_view text() const {
     return {static_cast<const char*>(data_), size_};
   }
-  template <typename T>
-  const T* array() const {
-    return static_cast<const T*>(data_);
+  ConstBytes bytes() const {
+    return {static_cast<const uint8_t*>(data_), size_};
   }
+  // Returns a value of an array.
+  AttributeValue element(size_t i) const { return element_(data_, i); }
 
  private:
+  using Element = AttributeValue (*)(const void* array, size_t i);
+
+  constexpr AttributeValue(const void* array, size_t count, Element reader)
+      : type_(Type::kArray), size_(count), data_(array), element_(reader) {}
+
+  template <typename T>
+  static AttributeValue ElementOf(const void* array, size_t i) {
+    return AttributeValue(static_cast<const T*>(array)[i]);
+  }
+  template <typename T>
+  static constexpr AttributeValue OfArray(const T* values, size_t count) {
+    if constexpr (std::is_same_v<T, char>)
+      return AttributeValue(std::string_view(values, count));
+    else if constexpr (std::is_same_v<T, uint8_t>)
+      return AttributeValue(ConstBytes{values, count});
+    else
+      return AttributeValue(values, count, &ElementOf<T>);
+  }
+  template <typename T>
+  static constexpr size_t SizeOf([[maybe_unused]] const T* values,
+                                 size_t count) {
+    if constexpr (std::is_same_v<T, char>)
+      return std::min(std::string_view(values, count).find('\0'), count);
+    return count;
+  }
   template <typename T>
   static constexpr bool IsSigned() {
     if constexpr (std::is_enum_v<T>)
@@ -109,6 +139,8 @@ class AttributeValue {
     int64_t int_;
     double double_;
   };
+  // Reads a value of an array.
+  Element element_ = nullptr;
 };
 
 // A key and its value, for lists of attributes.

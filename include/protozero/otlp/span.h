@@ -7,6 +7,7 @@
 
 #include <exception>
 #include <string_view>
+#include <typeinfo>
 #include <utility>
 
 #include "protozero/otlp/attribute_value.h"
@@ -42,10 +43,7 @@ PROTOZERO_ALWAYS_INLINE void AddAttribute(Slot* slot,
       return AddDouble(slot, key, value.double_value());
     case AttributeValue::Type::kUint:
     case AttributeValue::Type::kBytes:
-    case AttributeValue::Type::kStrings:
-    case AttributeValue::Type::kBools:
-    case AttributeValue::Type::kInts:
-    case AttributeValue::Type::kDoubles:
+    case AttributeValue::Type::kArray:
       return AddValue(slot, key, value);
   }
 }
@@ -118,8 +116,16 @@ class Span {
   void RecordException(std::string_view type,
                        std::string_view message,
                        std::string_view stack_trace = {}) noexcept;
+  // The same, of the type that the exception has. It allocates for a moment. In
+  // code without RTTI, the type is std::exception.
   void RecordException(const std::exception& exception) noexcept {
+    if (slot_ == nullptr)
+      return;
+#if defined(__cpp_rtti)
+    WriteException(typeid(exception).name(), exception.what());
+#else
     RecordException("std::exception", exception.what());
+#endif
   }
 
   // Adds a link to another span. One to an invalid context is counted in the
@@ -149,6 +155,7 @@ class Span {
  private:
   friend class Tracer;
   void WriteEvent(std::string_view, Attributes, uint64_t) noexcept;
+  void WriteException(const char* mangled_type, const char* message) noexcept;
   void WriteLink(const SpanContext&, Attributes) noexcept;
   void WriteStatus(StatusCode, std::string_view) noexcept;
   void EndRecording(uint64_t) noexcept;
