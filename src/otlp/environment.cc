@@ -7,8 +7,12 @@
 #include <stdlib.h>
 
 #include <algorithm>
+#include <locale>
 #include <optional>
+#include <sstream>
 #include <utility>
+
+#include "src/otlp/percent_decoding.h"
 
 #include "protozero/internal/macros.h"
 
@@ -27,13 +31,7 @@ Environment::Environment() {
   }
   if (const char* text = Find("OTEL_SERVICE_NAME"))
     service_name_ = text;
-  if (const char* text = Find("OTEL_RESOURCE_ATTRIBUTES")) {
-    std::optional<Baggage> attributes = Baggage::Parse(text);
-    if (attributes)
-      resource_ = std::move(*attributes);
-    else
-      Warn("is not KEY=VALUE,...");
-  }
+  ReadResource();
   ReadSampler();
   // The general limits come first: those of spans win.
   using Options = PipelineOptions;
@@ -60,8 +58,8 @@ void Environment::Apply(PipelineOptions* options) const {
   // The last one of a key counts, so the program's own follow.
   std::vector<Attribute> resource;
   resource.push_back({"service.name", "unknown_service"});
-  for (const Baggage::Entry& entry : resource_.entries())
-    resource.push_back({entry.key, std::string_view(entry.value)});
+  for (const auto& [key, value] : resource_)
+    resource.push_back({key, std::string_view(value)});
   if (!service_name_.empty())
     resource.push_back({"service.name", std::string_view(service_name_)});
   resource.insert(resource.end(), options->resource.begin(),
@@ -84,6 +82,23 @@ const char* Environment::Find(const char* name) {
   return text;
 }
 
+// Only commas, equals signs and percent signs need a percent sign.
+void Environment::ReadResource() {
+  const char* const text = Find("OTEL_RESOURCE_ATTRIBUTES");
+  if (text == nullptr)
+    return;
+  const auto add = [this](std::string_view key, std::string_view value) {
+    auto& [decoded_key, decoded_value] = resource_.emplace_back();
+    return internal::AppendPercentDecoded(key, &decoded_key) &&
+           internal::AppendPercentDecoded(value, &decoded_value) &&
+           !decoded_key.empty();
+  };
+  if (!internal::ForEachPair(text, add)) {
+    resource_.clear();
+    Warn("is not KEY=VALUE,...");
+  }
+}
+
 void Environment::ReadSampler() {
   const char* const text = Find("OTEL_TRACES_SAMPLER");
   if (text == nullptr)
@@ -100,9 +115,13 @@ void Environment::ReadSampler() {
   } else if (name == "traceidratio") {
     double share = 1;
     if (const char* number = Find("OTEL_TRACES_SAMPLER_ARG")) {
-      char* end = nullptr;
-      share = strtod(number, &end);
-      if (*end != '\0' || end == number || !(share >= 0 && share <= 1)) {
+      // The program's locale may have another decimal point.
+      std::istringstream stream(number);
+      stream.imbue(std::locale::classic());
+      stream >> share;
+      if (stream.fail() ||
+          stream.peek() != std::istringstream::traits_type::eof() ||
+          !(share >= 0 && share <= 1)) {
         Warn("is no number from 0 to 1");
         share = 1;
       }

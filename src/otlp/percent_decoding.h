@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 
@@ -39,6 +40,34 @@ inline bool AppendPercentDecoded(std::string_view text, std::string* result) {
       return false;
     *result += static_cast<char>(high << 4 | low);
     i += 2;
+  }
+  return true;
+}
+
+// Returns the text without spaces and tabs around it.
+inline std::string_view Trimmed(std::string_view text) {
+  constexpr std::string_view kSpaces = " \t";
+  const size_t first = text.find_first_not_of(kSpaces);
+  if (first == std::string_view::npos)
+    return {};
+  return text.substr(first, text.find_last_not_of(kSpaces) - first + 1);
+}
+
+// Calls |take| with each key and value of a list KEY=VALUE,... without the
+// spaces around them. False if |take| says so, or an entry is no pair.
+template <typename Take>
+bool ForEachPair(std::string_view list, Take take) {
+  while (!list.empty()) {
+    const size_t comma = list.find(',');
+    const std::string_view entry = Trimmed(list.substr(0, comma));
+    list.remove_prefix(std::min(comma, list.size() - 1) + 1);
+    if (entry.empty())
+      continue;
+    const size_t equals = entry.find('=');
+    if (equals == std::string_view::npos ||
+        !take(Trimmed(entry.substr(0, equals)),
+              Trimmed(entry.substr(equals + 1))))
+      return false;
   }
   return true;
 }

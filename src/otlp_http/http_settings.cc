@@ -16,14 +16,6 @@ PROTOZERO_ABI_BEGIN
 namespace otlp {
 namespace {
 
-std::string_view Trimmed(std::string_view text) {
-  constexpr std::string_view kSpaces = " \t";
-  const size_t first = text.find_first_not_of(kSpaces);
-  if (first == std::string_view::npos)
-    return {};
-  return text.substr(first, text.find_last_not_of(kSpaces) - first + 1);
-}
-
 // The characters of a token in RFC 9110.
 bool IsHeaderName(std::string_view name) {
   constexpr std::string_view kTokens =
@@ -141,24 +133,15 @@ class VariableReader {
 }  // namespace
 
 bool ParseHeaders(std::string_view list, HttpHeaders* headers) {
-  while (!list.empty()) {
-    const size_t comma = std::min(list.find(','), list.size());
-    const std::string_view entry = Trimmed(list.substr(0, comma));
-    list.remove_prefix(std::min(comma + 1, list.size()));
-    if (entry.empty())
-      continue;
-    const size_t equals = entry.find('=');
-    if (equals == std::string_view::npos)
-      return false;
-    std::string name(Trimmed(entry.substr(0, equals)));
-    std::string value;
-    if (!internal::AppendPercentDecoded(Trimmed(entry.substr(equals + 1)),
-                                        &value) ||
-        !IsHeaderName(name) || !IsHeaderValue(value))
-      return false;
-    headers->emplace_back(std::move(name), std::move(value));
-  }
-  return true;
+  return internal::ForEachPair(
+      list, [&](std::string_view name, std::string_view text) {
+        std::string value;
+        if (!internal::AppendPercentDecoded(text, &value) ||
+            !IsHeaderName(name) || !IsHeaderValue(value))
+          return false;
+        headers->emplace_back(name, std::move(value));
+        return true;
+      });
 }
 
 std::string FindFault(const HttpHeaders& headers) {

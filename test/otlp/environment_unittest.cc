@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include <locale>
 #include <map>
 #include <string>
 #include <string_view>
@@ -91,6 +92,40 @@ TEST_F(EnvironmentTest, TheProgramsOwnResourceWins) {
   EXPECT_EQ(ResourceOf(options)["service.name"], "program");
 }
 
+TEST_F(EnvironmentTest, ResourceAttributesMayHaveAnyCharacter) {
+  std::string many = "team%20name=Z\xc3\xbcrich west;x, a%3Db = c=d ,";
+  for (int i = 0; i < 100; ++i)
+    many += "key" + std::to_string(i) + "=value,";
+  Set("OTEL_RESOURCE_ATTRIBUTES", many.c_str());
+  const Environment environment;
+  EXPECT_EQ(environment.warnings(), "");
+  PipelineOptions options;
+  environment.Apply(&options);
+  auto resource = ResourceOf(options);
+  EXPECT_EQ(resource["team name"], "Z\xc3\xbcrich west;x");
+  EXPECT_EQ(resource["a=b"], "c=d");
+  EXPECT_EQ(resource["key99"], "value");
+  EXPECT_EQ(resource.size(), 103u);
+}
+
+// A decimal comma, as half of the world has it.
+class Comma : public std::numpunct<char> {
+  char do_decimal_point() const override { return ','; }
+};
+
+TEST_F(EnvironmentTest, TheLocaleDoesNotMatter) {
+  const std::locale before =
+      std::locale::global(std::locale(std::locale::classic(), new Comma));
+  Set("OTEL_TRACES_SAMPLER", "traceidratio");
+  Set("OTEL_TRACES_SAMPLER_ARG", "0.25");
+  const Environment environment;
+  std::locale::global(before);
+  EXPECT_EQ(environment.warnings(), "");
+  PipelineOptions options;
+  environment.Apply(&options);
+  EXPECT_NEAR(SampledOf(options), 250, 30);
+}
+
 TEST_F(EnvironmentTest, Samplers) {
   SpanContext sampled;
   sampled.flags = SpanContext::kSampled;
@@ -154,6 +189,8 @@ TEST_F(EnvironmentTest, WhatCannotBeUsedIsIgnoredWithAWarning) {
   for (const Case& c :
        {Case{"OTEL_SDK_DISABLED", "yes", "is neither true nor false"},
         Case{"OTEL_RESOURCE_ATTRIBUTES", "a", "is not KEY=VALUE"},
+        Case{"OTEL_RESOURCE_ATTRIBUTES", "=a", "is not KEY=VALUE"},
+        Case{"OTEL_RESOURCE_ATTRIBUTES", "a=%4", "is not KEY=VALUE"},
         Case{"OTEL_TRACES_SAMPLER", "sometimes", "is no sampler"},
         Case{"OTEL_SPAN_LINK_COUNT_LIMIT", "-1", "is no number"},
         Case{"OTEL_SPAN_LINK_COUNT_LIMIT", "1k", "is no number"},

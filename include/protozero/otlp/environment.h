@@ -12,7 +12,6 @@
 #include <utility>
 #include <vector>
 
-#include "protozero/otlp/baggage.h"
 #include "protozero/otlp/pipeline.h"
 
 #include "protozero/internal/macros.h"
@@ -59,6 +58,7 @@ class Environment {
 
  private:
   const char* Find(const char* name);
+  void ReadResource();
   void ReadSampler();
   // Null, with a warning, if the variable is no number, or less than |least|.
   std::optional<uint64_t> NumberOf(const char* name, uint64_t least);
@@ -72,7 +72,7 @@ class Environment {
   std::optional<Sampler> sampler_;
   bool is_disabled_ = false;
   std::string service_name_;
-  Baggage resource_;
+  std::vector<std::pair<std::string, std::string>> resource_;
   // The variable that was found last.
   std::string_view name_;
   std::string warnings_;
