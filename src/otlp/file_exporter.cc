@@ -4,11 +4,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "src/otlp/json_lines.h"
+#include "src/otlp/pipeline_state.h"
 #include "src/otlp/wire.h"
 
 #include "protozero/internal/macros.h"
@@ -32,11 +34,19 @@ FileExporter::~FileExporter() {
 int FileExporter::Open(const std::string& path) {
   if (path.empty())
     return -1;
+  // A pipe waits in poll(), which has an end.
   const int file =
-      open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-  if (file < 0 && error_.empty())
-    error_ = path + ": " + strerror(errno);
+      open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK,
+           0666);
+  if (file < 0 && error_.empty()) {
+    error_ = path + ": " +
+             (errno == ENXIO ? "no program reads it" : strerror(errno));
+  }
   return file;
+}
+
+void FileExporter::Interrupt() {
+  is_interrupted_.store(true);
 }
 
 ExportResult FileExporter::Failed(const char* what, int error) {
@@ -47,8 +57,8 @@ ExportResult FileExporter::Failed(const char* what, int error) {
 }
 
 ExportResult FileExporter::Export(const Batch& batch) {
-  const int file = files_[static_cast<int>(batch.signal)];
-  if (file < 0) {
+  int* const file = &files_[static_cast<int>(batch.signal)];
+  if (*file < 0) {
     return error_.empty()
                ? Failed(batch.signal == Signal::kLogs ? "no file for logs"
                                                       : "no file for spans",
@@ -67,12 +77,28 @@ ExportResult FileExporter::Export(const Batch& batch) {
   }
   if (format_ != FileFormat::kJsonLines)
     buffer_.append(reinterpret_cast<const char*>(batch.data), batch.size);
-  if (!Write(file, buffer_.data(), buffer_.size()))
+  if (!Write(file, batch.deadline))
     return Failed("the file cannot be written", errno);
   return ExportResult::Exported(batch);
 }
 
-bool FileExporter::Write(int file, const char* data, size_t size) {
+bool FileExporter::WaitForRoom(int file, uint64_t deadline) const {
+  constexpr int kStepMs = 50;
+  pollfd room{file, POLLOUT, 0};
+  while (!is_interrupted_.load() &&
+         internal::ReadClock(CLOCK_MONOTONIC) < deadline) {
+    const int result = poll(&room, 1, kStepMs);
+    if (result != 0)
+      return result > 0 || errno == EINTR;
+  }
+  errno = ETIMEDOUT;
+  return false;
+}
+
+bool FileExporter::Write(int* descriptor, uint64_t deadline) {
+  const int file = *descriptor;
+  const char* const data = buffer_.data();
+  const size_t size = buffer_.size();
   size_t written = 0;
   while (written != size) {
     const ssize_t result = write(file, data + written, size - written);
@@ -80,17 +106,22 @@ bool FileExporter::Write(int file, const char* data, size_t size) {
       written += static_cast<size_t>(result);
       continue;
     }
-    if (errno == EINTR)
+    if (errno == EINTR || (errno == EAGAIN && WaitForRoom(file, deadline)))
       continue;
     // A part of a message would hide all that comes later. If another program
     // has appended since, its part stays.
     const int error = errno;
     struct stat status;
     const off_t end = lseek(file, 0, SEEK_CUR);
-    if (written != 0 && fstat(file, &status) == 0 && S_ISREG(status.st_mode) &&
-        status.st_size == end &&
-        ftruncate(file, end - static_cast<off_t>(written)) != 0) {
-      error_ = "a message in the file is not whole";
+    const bool is_taken_back =
+        written == 0 ||
+        (fstat(file, &status) == 0 && S_ISREG(status.st_mode) &&
+         (status.st_size != end ||
+          ftruncate(file, end - static_cast<off_t>(written)) == 0));
+    if (!is_taken_back) {
+      error_ = "a message in the file is not whole, so no other follows";
+      close(file);
+      *descriptor = -1;
     }
     errno = error;
     return false;

@@ -2,6 +2,7 @@
 
 #include "protozero/otlp/file_exporter.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -112,6 +113,36 @@ TEST_F(FileExporterTest, TakesBackWhatDoesNotFit) {
   EXPECT_EQ(Content(), before);
   EXPECT_EQ(exporter.Export(batch).exported, 1u);
   EXPECT_EQ(Content(), before + before);
+}
+
+// The reader of a pipe that does not read does not hold up the program, and a
+// part of a message is not followed by others.
+TEST_F(FileExporterTest, DoesNotWaitForAReaderForever) {
+  ASSERT_EQ(mkfifo(path_.c_str(), 0600), 0);
+  EXPECT_EQ(FileExporter(path_).error(), path_ + ": no program reads it");
+  const int reader = open(path_.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  ASSERT_GE(reader, 0);
+  FileExporter exporter(path_);
+  EXPECT_EQ(exporter.error(), "");
+  const std::string text(1 << 20, 'x');
+  {
+    Pipeline pipeline(PipelineOptions(), &exporter);
+    const Tracer tracer(pipeline, "t");
+    tracer.StartSpan("small");
+    EXPECT_TRUE(pipeline.Flush(60000));
+    tracer.StartSpan("large").SetAttribute("text", text.substr(1000));
+    EXPECT_FALSE(pipeline.Shutdown(1));
+    EXPECT_EQ(pipeline.Spans().exported, 1u);
+    EXPECT_EQ(pipeline.Spans().export_failed, 1u);
+    EXPECT_NE(pipeline.LastError().find("cannot be written"),
+              std::string::npos);
+  }
+  const uint8_t byte = 0;
+  const Batch batch{Signal::kSpans, &byte, 1, 1, UINT64_MAX};
+  const ExportResult result = exporter.Export(batch);
+  EXPECT_EQ(result.exported, 0u);
+  EXPECT_STREQ(result.reason, exporter.error().c_str());
+  close(reader);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <atomic>
 #include <string>
 
 #include "protozero/otlp/batch_sink.h"
@@ -22,8 +23,7 @@ enum class FileFormat : uint8_t {
   // protobuf's libraries and DelimitedReader read them.
   kDelimited,
   // The same after a size of four bytes, the highest first, as the file
-  // exporter
-  // of OpenTelemetry's Collector writes them.
+  // exporter of OpenTelemetry's Collector writes them.
   kCollector,
   // A line of OTLP's JSON for each message, as the specification of file
   // exporters says.
@@ -33,7 +33,8 @@ enum class FileFormat : uint8_t {
 // Appends batches to files: one for spans and one for logs, since a file has
 // one kind. A batch is written at once, so several programs, and the child of a
 // fork(), may append to the same file. What cannot be written whole is taken
-// back, as far as the file allows that, and counted as dropped.
+// back, as far as the file allows that, and counted as dropped. A pipe whose
+// reader does not read is waited for until the batch's deadline.
 class FileExporter : public BatchSink {
  public:
   // Opens the files, or makes them. An empty path is none: what would go there
@@ -49,16 +50,20 @@ class FileExporter : public BatchSink {
   const std::string& error() const { return error_; }
 
   ExportResult Export(const Batch& batch) override;
+  // Interrupts for good: pipes are not waited for any more.
+  void Interrupt() override;
 
  private:
   int Open(const std::string& path);
-  bool Write(int file, const char* data, size_t size);
+  bool Write(int* descriptor, uint64_t deadline);
+  bool WaitForRoom(int file, uint64_t deadline) const;
   ExportResult Failed(const char* what, int error);
 
   const FileFormat format_;
   // Before the files, whose opening sets it.
   std::string error_;
   int files_[2];
+  std::atomic<bool> is_interrupted_{false};
   std::string reason_;
   std::string buffer_;
 };
