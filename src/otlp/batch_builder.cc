@@ -151,15 +151,16 @@ bool BatchBuilder::Read(ThreadState* thread, uint64_t end) {
   RecordRing& ring = thread->ring();
   PipelineState* const pipeline = thread->pipeline();
   uint64_t position = ring.Contents().begin;
-  bool is_full = false;
-  while (position != end && !is_full) {
+  while (position != end) {
     const uint8_t* data = ring.At(position);
     RecordHeader header;
     memcpy(&header, data, sizeof(header));
     data += sizeof(header);
-    position += RecordRing::SizeOf(header.size);
-    if (header.kind == RecordHeader::kFiller)
+    const uint64_t after = position + RecordRing::SizeOf(header.size);
+    if (header.kind == RecordHeader::kFiller) {
+      position = after;
       continue;
+    }
     size_t size = header.size;
     LargeRecord* large = nullptr;
     if ((header.kind & RecordHeader::kLarge) != 0) {
@@ -168,11 +169,15 @@ bool BatchBuilder::Read(ThreadState* thread, uint64_t end) {
       size = large->size;
     }
     const Signal signal = static_cast<Signal>(header.kind & 1);
+    // It waits for the next batch, unless it is too large for any.
+    if (bytes_ != 0 &&
+        (bytes_ + FieldSize(size) > max_bytes_ || count(signal) >= max_count_))
+      break;
+    position = after;
     if (!Append(signal, header.scope, data, size))
       pipeline->other_counters[header.kind & 1].no_memory.AddShared(1);
     if (large != nullptr)
       pipeline->Free(large, sizeof(LargeRecord) + size);
-    is_full = bytes_ >= max_bytes_ || count(signal) >= max_count_;
   }
   ring.Release(position);
   return position == end;

@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <mutex>
@@ -252,6 +253,42 @@ TEST(PipelineTest, TakesSpansThatAreLargerThanItsBuffers) {
   EXPECT_GT(bytes, 20 * large.size());
   // Some remain in the buffer.
   tracer.StartSpan("a").SetAttribute("large", large);
+}
+
+// Notes the most records and bytes of a batch.
+class MeasuringSink : public BatchSink {
+ public:
+  ExportResult Export(const Batch& batch) override {
+    most_records_ = std::max(most_records_, batch.count);
+    most_bytes_ = std::max(most_bytes_, batch.size);
+    return ExportResult::Exported(batch);
+  }
+  uint32_t most_records_ = 0;
+  size_t most_bytes_ = 0;
+};
+
+TEST(PipelineTest, BatchesKeepTheirLimits) {
+  PipelineOptions options;
+  options.max_batch_count = 10;
+  options.max_batch_bytes = 10000;
+  options.export_interval_ms = 60000;
+  MeasuringSink sink;
+  Pipeline pipeline(options, &sink);
+  const Tracer tracer(pipeline, "t");
+  // Buffers of two threads: the first has a whole batch by number, and together
+  // they have more than one by bytes.
+  const auto write = [&](size_t bytes) {
+    for (int i = 0; i < 10; ++i)
+      tracer.StartSpan("a");
+    tracer.StartSpan("large").SetAttribute("text", std::string(bytes, 'x'));
+  };
+  write(7000);
+  std::thread(write, size_t{7000}).join();
+  EXPECT_TRUE(pipeline.Flush(kPipelineTimeout));
+  EXPECT_EQ(pipeline.Spans().exported, 22u);
+  EXPECT_EQ(sink.most_records_, 10u);
+  // With the names of the resource and the scope.
+  EXPECT_LT(sink.most_bytes_, 10100u);
 }
 
 #if defined(__cpp_exceptions)

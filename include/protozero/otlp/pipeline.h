@@ -59,6 +59,8 @@ struct PipelineOptions {
   // full.
   uint32_t export_interval_ms = 1000;
   uint32_t export_timeout_ms = 30000;
+  // The most spans or logs of a batch, and the most bytes of them, unless a
+  // single one has more.
   uint32_t max_batch_count = 512;
   size_t max_batch_bytes = 1 << 20;
   // Lets profilers outside of the process see the current span of each thread,
