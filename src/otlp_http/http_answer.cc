@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include <algorithm>
+
 #include "protozero/field.h"
 #include "protozero/proto_decoder.h"
 
@@ -49,15 +51,29 @@ PartialSuccess ReadPartialSuccess(ConstBytes body) {
   return result;
 }
 
-std::string_view ReadStatusMessage(ConstBytes body) {
+std::string_view ReadFailureMessage(ConstBytes body) {
   std::string_view message;
   ProtoDecoder status(body);
   for (Field field = status.ReadField(); field; field = status.ReadField()) {
     if (field.id() == 2 && field.type() == WireType::kLengthDelimited)
       message = TextOf(field);
   }
-  // Not a page of HTML or the like.
-  return status.bytes_left() == 0 ? message : std::string_view();
+  if (status.bytes_left() == 0 && !message.empty())
+    return message;
+  // Proxies and gateways answer with text or JSON, and with pages.
+  constexpr size_t kMaxText = 256;
+  const std::string_view text(reinterpret_cast<const char*>(body.data),
+                              body.size);
+  const auto is_text = [](char c) {
+    return static_cast<unsigned char>(c) >= ' ' || c == '\n' || c == '\r' ||
+           c == '\t';
+  };
+  const size_t begin = text.find_first_not_of(" \r\n\t");
+  if (begin == std::string_view::npos || text[begin] == '<' ||
+      !std::all_of(text.begin(), text.end(), is_text))
+    return {};
+  const size_t end = text.find_last_not_of(" \r\n\t") + 1;
+  return text.substr(begin, std::min(end - begin, kMaxText));
 }
 
 bool MayBeTriedAgain(long status) {

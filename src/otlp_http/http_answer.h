@@ -27,9 +27,9 @@ struct PartialSuccess {
 // Reads the body of a success. What is malformed is left out.
 PartialSuccess ReadPartialSuccess(ConstBytes body);
 
-// Reads the message in the body of a failure, a google.rpc.Status. Empty if it
-// is none.
-std::string_view ReadStatusMessage(ConstBytes body);
+// Returns the message in the body of a failure: that of a google.rpc.Status, or
+// a text. A page of HTML has none.
+std::string_view ReadFailureMessage(ConstBytes body);
 
 // True if a request with this status may succeed later.
 bool MayBeTriedAgain(long status);

@@ -308,7 +308,7 @@ class HttpExporter::Client {
     char number[32];
     snprintf(number, sizeof(number), ": HTTP status %ld", status);
     const std::string_view message =
-        ReadStatusMessage({answer_.get(), answer_size_});
+        ReadFailureMessage({answer_.get(), answer_size_});
     Explain(target->shown_url, number, message.empty() ? "" : ": ", message);
     curl_off_t seconds = 0;
     if (curl_->easy_getinfo(target->easy, CURLINFO_RETRY_AFTER, &seconds) ==

@@ -230,6 +230,16 @@ class AnswerTest(unittest.TestCase):
       self.assertIn('HTTP status %d' % status, reason)
     self.assertIn('HTTP status 400: because', result.reasons[0])
 
+  def test_answers_that_are_no_protobuf(self):
+    page = b'<html><body>no such page</body></html>'
+    bodies = (b'invalid token\n', b'{"message": "no such tenant"}', page, b'\0\1', b'x' * 5000)
+    with Server(*((403, {}, body) for body in bodies)) as server:
+      result = exporting.export(server.url, [ONE] * len(bodies))
+    endings = ('403: invalid token', '403: {"message": "no such tenant"}', '403', '403',
+               '403: ' + 'x' * 256)
+    for reason, ending in zip(result.reasons, endings):
+      self.assertTrue(reason.endswith('HTTP status ' + ending), reason)
+
   def test_statuses_that_are_tried_again(self):
     with Server(*map(refusal, (429, 502, 503, 504, 503)), OK) as server:
       result = exporting.export(server.url, [ONE])
