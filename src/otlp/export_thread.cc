@@ -144,9 +144,10 @@ bool PipelineState::ExportBatches() {
 
 bool PipelineState::ExportBatch(Batch batch) {
   ExportResult result;
+  const bool is_late = is_interrupted_.load(std::memory_order_acquire);
   if (batch.data == nullptr) {
     result = ExportResult::Dropped("no memory for a batch");
-  } else if (is_interrupted_.load(std::memory_order_acquire)) {
+  } else if (is_late) {
     result = ExportResult::Dropped("the time for the shutdown is over");
   } else {
     batch.deadline = ReadClock(CLOCK_MONOTONIC) +
@@ -160,7 +161,9 @@ bool PipelineState::ExportBatch(Batch batch) {
   const uint32_t rejected = std::min(result.rejected, batch.count - exported);
   if (result.reason != nullptr) {
     pthread_mutex_lock(&mutex_);
-    SetLastError(result.reason);
+    // The sink's reason says more than that there is no time left.
+    if (!is_late || last_error_[0] == '\0')
+      SetLastError(result.reason);
     pthread_mutex_unlock(&mutex_);
   }
   exported_[i].AddShared(exported);
@@ -186,8 +189,11 @@ bool PipelineState::Flush(uint64_t deadline) {
   if (succeeded) {
     const uint64_t mine = ++flushes_wanted_;
     pthread_cond_broadcast(&changed_);
-    succeeded = WaitUntil(deadline, [&] { return flushes_done_ >= mine; }) &&
-                flush_succeeded_;
+    succeeded = WaitUntil(deadline, [&] { return flushes_done_ >= mine; });
+    // The sink has not said why yet.
+    if (!succeeded && last_error_[0] == '\0')
+      SetLastError("the exporter needs longer than the time for the flush");
+    succeeded = succeeded && flush_succeeded_;
   }
   pthread_mutex_unlock(&mutex_);
   return succeeded;

@@ -67,8 +67,13 @@ std::string CheckedUrl(const CurlFunctions& curl,
     *fault =
         "the endpoint is no URL of http or https, such as "
         "http://localhost:4318/v1/traces";
-    if (url.find('@') == std::string::npos)
-      *fault = "'" + url + "': " + *fault;
+    if (url.find('@') == std::string::npos) {
+      std::string printable = url;
+      std::replace_if(
+          printable.begin(), printable.end(),
+          [](char c) { return static_cast<unsigned char>(c) < ' '; }, ' ');
+      *fault = "'" + printable + "': " + *fault;
+    }
   }
   return shown;
 }

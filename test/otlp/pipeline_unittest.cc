@@ -177,6 +177,47 @@ TEST(PipelineTest, ShutsDownThoughTheSinkWaits) {
   pipeline.Shutdown(1);
 }
 
+// Waits until it is interrupted, and then says why.
+class UnreachableSink : public BatchSink {
+ public:
+  ExportResult Export(const Batch&) override {
+    std::unique_lock<std::mutex> lock(mutex_);
+    has_batch_ = true;
+    changed_.notify_all();
+    changed_.wait(lock, [this] { return is_interrupted_; });
+    return ExportResult::Dropped("connection refused");
+  }
+  void WaitForBatch() {
+    std::unique_lock<std::mutex> lock(mutex_);
+    changed_.wait(lock, [this] { return has_batch_; });
+  }
+  void Interrupt() override {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    is_interrupted_ = true;
+    changed_.notify_all();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool has_batch_ = false;
+  bool is_interrupted_ = false;
+};
+
+TEST(PipelineTest, SaysWhyNothingArrives) {
+  UnreachableSink sink;
+  Pipeline pipeline(PipelineOptions(), &sink);
+  const Tracer tracer(pipeline, "t");
+  tracer.StartSpan("a");
+  Log(Logger(pipeline, "l"), Severity::kInfo, "text");
+  EXPECT_FALSE(pipeline.Flush(1));
+  EXPECT_NE(pipeline.LastError().find("time for the flush"), std::string::npos);
+  sink.WaitForBatch();
+  EXPECT_FALSE(pipeline.Shutdown(1));
+  // It stays, though the batch of logs is not tried any more.
+  EXPECT_EQ(pipeline.LastError(), "connection refused");
+}
+
 class RefusingSink : public BatchSink {
  public:
   ExportResult Export(const Batch& batch) override {

@@ -146,7 +146,7 @@ class Pipeline {
   Account Spans() const;
   Account Logs() const;
   // Returns the last reason that the sink gave for spans or logs that it did
-  // not deliver; empty if there is none.
+  // not deliver, or else why a call failed; empty if there is none.
   std::string LastError() const;
 
   // Returns the part that tracers and loggers write to, for this library alone.
