@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include <algorithm>
+#include <initializer_list>
 
 #include "protozero/const_bytes.h"
 #include "protozero/field.h"
@@ -28,6 +29,14 @@ enum class OtlpFraming {
   kOneMessage,
   kAfterVarInt,
   kAfterFourBytes,
+};
+
+// The messages that a file has, by the first of their records.
+enum class OtlpKind {
+  kUnknown,  // None, or one without a time or an id.
+  kSpansOrLogs,
+  kMetrics,
+  kOther,  // These are no messages of OTLP.
 };
 
 // A field that a file has, or the first bytes of one that it will have.
@@ -54,43 +63,75 @@ bool TakeField(std::string_view* bytes, BegunField* field) {
   return true;
 }
 
-constexpr uint32_t kTag1 = 1 << 3 | 2;
-constexpr uint32_t kTag2 = 2 << 3 | 2;
-
-// Returns whether the beginning of a record has what only a span or a log has
-// there: an id of the right size, or a time of eight bytes.
-bool IsRecord(std::string_view record) {
+// Tells spans, logs and metrics from other messages, and from each other, by
+// the types of their fields. All of a record's beginning may be there, or a
+// part.
+OtlpKind KindOfRecord(std::string_view record) {
+  bool has_time = false;
+  bool has_name = false;
+  bool has_data = false;
+  size_t sizes[3] = {};
   ProtoDecoder decoder(record.data(), record.size());
   while (const Field field = decoder.ReadField()) {
-    const bool is_id = field.type() == WireType::kLengthDelimited &&
-                       ((field.id() == 1 && field.size() == 16) ||
-                        (field.id() == 2 && field.size() == 8));
-    const bool is_time = field.type() == WireType::kFixed64 &&
-                         (field.id() == 1 || field.id() == 11);
-    if (is_id || is_time)
-      return true;
+    const bool is_text = field.type() == WireType::kLengthDelimited;
+    const bool is_time = field.type() == WireType::kFixed64;
+    switch (field.id()) {
+      case 1:  // An id, the time of a log, or the name of a metric.
+        if (!is_text && !is_time)
+          return OtlpKind::kOther;
+        has_time = has_time || is_time;
+        sizes[1] = is_text ? field.size() : 0;
+        break;
+      case 2:  // An id, a severity, or a description.
+        if (!is_text && field.type() != WireType::kVarInt)
+          return OtlpKind::kOther;
+        sizes[2] = is_text ? field.size() : 0;
+        break;
+      case 5:  // A name, the body of a log, or a gauge, which begins with data.
+        has_name =
+            is_text && field.as_string().ToStdStringView().substr(0, 1) != "\n";
+        has_data = has_data || (is_text && !has_name);
+        break;
+      case 7:   // The beginning of a span, or a sum.
+      case 11:  // The time of a log, or a summary.
+        has_time = has_time || is_time;
+        has_data = has_data || is_text;
+        break;
+      case 8:  // The end of a span.
+        has_time = has_time || is_time;
+        break;
+      case 9:   // Attributes, or a histogram.
+      case 10:  // A number, or a histogram with exponents.
+        has_data = has_data || is_text;
+        break;
+      default:
+        break;
+    }
   }
-  return false;
+  if (has_time || (has_name && sizes[1] == 16 && sizes[2] == 8))
+    return OtlpKind::kSpansOrLogs;
+  return has_data && sizes[1] != 0 ? OtlpKind::kMetrics : OtlpKind::kUnknown;
 }
 
-// Returns whether |message| begins with a ResourceSpans or ResourceLogs of
-// which the first record is one. Packets of a trace look different there: a
-// field 1 of theirs has no messages.
-bool BeginsWithRecord(std::string_view message) {
-  BegunField resource;
-  if (!TakeField(&message, &resource) || resource.tag != kTag1)
-    return false;
-  BegunField scope;
-  do {
-    if (!TakeField(&resource.content, &scope))
-      return false;
-  } while (scope.tag != kTag2);
-  BegunField record;
-  do {
-    if (!TakeField(&scope.content, &record))
-      return false;
-  } while (record.tag != kTag2);
-  return IsRecord(record.content);
+// Returns the kind of the first record that says it. A message has resources in
+// fields 1, of which each has scopes in fields 2, of which each has records in
+// fields 2. Packets of a trace look different there.
+OtlpKind KindOfMessages(std::string_view message, int level = 0) {
+  if (level == 3)
+    return KindOfRecord(message);
+  const uint32_t inner = level == 0 ? 1 : 2;
+  OtlpKind kind = OtlpKind::kUnknown;
+  BegunField field;
+  while (!message.empty() && kind == OtlpKind::kUnknown) {
+    if (!TakeField(&message, &field))
+      return OtlpKind::kOther;
+    // Beside them, a resource, a scope, and the URL of a schema.
+    if (field.tag >> 3 == inner)
+      kind = KindOfMessages(field.content, level + 1);
+    else if (level == 0 || (field.tag >> 3 != 1 && field.tag >> 3 != 3))
+      return OtlpKind::kOther;
+  }
+  return kind;
 }
 
 size_t FourBytes(std::string_view bytes) {
@@ -100,31 +141,65 @@ size_t FourBytes(std::string_view bytes) {
   return size;
 }
 
-OtlpFraming FramingOf(std::string_view begin) {
-  if (BeginsWithRecord(begin))
-    return OtlpFraming::kOneMessage;
-  if (begin.size() > 4 && BeginsWithRecord(begin.substr(4)) &&
-      FourBytes(begin) != 0)
-    return OtlpFraming::kAfterFourBytes;
-  const auto* const bytes = reinterpret_cast<const uint8_t*>(begin.data());
+// Takes the size of the next message off |bytes|. False if it is truncated.
+bool TakeSize(OtlpFraming framing, std::string_view* bytes, uint64_t* size) {
+  size_t prefix = 4;
+  if (framing == OtlpFraming::kAfterVarInt) {
+    const auto* const begin = reinterpret_cast<const uint8_t*>(bytes->data());
+    prefix = static_cast<size_t>(
+        ParseVarInt(begin, begin + bytes->size(), size) - begin);
+  } else if (bytes->size() >= 4) {
+    *size = FourBytes(*bytes);
+  }
+  if (prefix == 0 || prefix > bytes->size())
+    return false;
+  bytes->remove_prefix(prefix);
+  return true;
+}
+
+OtlpKind KindOfFile(std::string_view begin, OtlpFraming framing) {
+  if (framing == OtlpFraming::kOneMessage)
+    return KindOfMessages(begin);
+  OtlpKind kind = OtlpKind::kUnknown;
   uint64_t size = 0;
-  const uint8_t* const after = ParseVarInt(bytes, bytes + begin.size(), &size);
-  if (after != bytes &&
-      BeginsWithRecord(begin.substr(static_cast<size_t>(after - bytes))))
-    return OtlpFraming::kAfterVarInt;
+  while (kind == OtlpKind::kUnknown && TakeSize(framing, &begin, &size)) {
+    kind = KindOfMessages(begin.substr(0, size));
+    begin.remove_prefix(std::min<uint64_t>(size, begin.size()));
+  }
+  return kind;
+}
+
+constexpr OtlpFraming kFramings[] = {OtlpFraming::kOneMessage,
+                                     OtlpFraming::kAfterFourBytes,
+                                     OtlpFraming::kAfterVarInt};
+
+OtlpFraming FramingOf(std::string_view begin) {
+  for (const OtlpFraming framing : kFramings) {
+    if (KindOfFile(begin, framing) == OtlpKind::kSpansOrLogs)
+      return framing;
+  }
   return OtlpFraming::kNone;
 }
 
-bool IsJsonOfOtlp(std::string_view begin) {
+// Some programs begin a text with this mark.
+std::string_view WithoutByteOrderMark(std::string_view text) {
+  constexpr std::string_view kMark = "\xef\xbb\xbf";
+  return text.substr(text.substr(0, kMark.size()) == kMark ? kMark.size() : 0);
+}
+
+bool IsJsonWith(std::string_view begin,
+                std::initializer_list<const char*> names) {
+  begin = WithoutByteOrderMark(begin);
   const size_t first = begin.find_first_not_of(" \t\r\n");
-  if (first == std::string_view::npos || begin[first] != '{')
-    return false;
-  for (const char* name : {"\"resourceSpans\"", "\"resourceLogs\"",
-                           "\"resource_spans\"", "\"resource_logs\""}) {
-    if (begin.find(name) != std::string_view::npos)
-      return true;
-  }
-  return false;
+  return first != std::string_view::npos && begin[first] == '{' &&
+         std::any_of(names.begin(), names.end(), [begin](const char* name) {
+           return begin.find(name) != std::string_view::npos;
+         });
+}
+
+bool IsJsonOfOtlp(std::string_view begin) {
+  return IsJsonWith(begin, {"\"resourceSpans\"", "\"resourceLogs\"",
+                            "\"resource_spans\"", "\"resource_logs\""});
 }
 
 // Appends the whole fields of a message. False if that was not all of it.
@@ -138,22 +213,27 @@ bool AppendFields(std::string_view bytes, std::string* message) {
 }
 
 std::string AppendLines(std::string_view text, std::string* message) {
+  text = WithoutByteOrderMark(text);
   // All of a file may be one document.
-  if (AppendOtlpOfJson(text, message))
-    return "";
+  std::string fault;
+  if (AppendOtlpOfJson(text, message, &fault))
+    return fault;
   uint64_t line = 0;
   while (!text.empty()) {
     const size_t size = std::min(text.find('\n'), text.size());
-    ++line;
+    const std::string place = "line " + std::to_string(++line);
     const std::string_view json = text.substr(0, size);
     text.remove_prefix(std::min(size + 1, text.size()));
-    if (json.find_first_not_of(" \t\r") != std::string_view::npos &&
-        !AppendOtlpOfJson(json, message))
-      return "line " + std::to_string(line) +
-             " is not JSON, or nests more than " +
+    if (json.find_first_not_of(" \t\r") == std::string_view::npos)
+      continue;
+    std::string fault_of_line;
+    if (!AppendOtlpOfJson(json, message, &fault_of_line))
+      return place + " is not JSON, or nests more than " +
              std::to_string(kMaxOtlpJsonDepth) + " levels";
+    if (fault.empty() && !fault_of_line.empty())
+      fault = place + ": " + fault_of_line;
   }
-  return "";
+  return fault;
 }
 
 // Appends messages after their sizes.
@@ -162,21 +242,13 @@ std::string AppendMessages(std::string_view bytes,
                            std::string* message) {
   const size_t all = bytes.size();
   while (!bytes.empty()) {
-    const auto* const begin = reinterpret_cast<const uint8_t*>(bytes.data());
-    uint64_t size = 0;
-    size_t prefix = 4;
-    if (framing == OtlpFraming::kAfterVarInt) {
-      prefix = static_cast<size_t>(
-          ParseVarInt(begin, begin + bytes.size(), &size) - begin);
-    } else if (bytes.size() >= 4) {
-      size = FourBytes(bytes);
-    }
     const std::string place = std::to_string(all - bytes.size());
-    if (prefix == 0 || prefix > bytes.size() || size > bytes.size() - prefix)
+    uint64_t size = 0;
+    if (!TakeSize(framing, &bytes, &size) || size > bytes.size())
       return "the file is truncated after byte " + place;
-    if (!AppendFields(bytes.substr(prefix, static_cast<size_t>(size)), message))
+    if (!AppendFields(bytes.substr(0, static_cast<size_t>(size)), message))
       return "the message at byte " + place + " is malformed";
-    bytes.remove_prefix(prefix + static_cast<size_t>(size));
+    bytes.remove_prefix(static_cast<size_t>(size));
   }
   return "";
 }
@@ -185,6 +257,17 @@ std::string AppendMessages(std::string_view bytes,
 
 bool IsOtlp(std::string_view begin) {
   return IsJsonOfOtlp(begin) || FramingOf(begin) != OtlpFraming::kNone;
+}
+
+std::string WhyNotOtlp(std::string_view begin) {
+  bool has_metrics =
+      IsJsonWith(begin, {"\"resourceMetrics\"", "\"resource_metrics\""});
+  for (const OtlpFraming framing : kFramings)
+    has_metrics =
+        has_metrics || KindOfFile(begin, framing) == OtlpKind::kMetrics;
+  return has_metrics
+             ? "has metrics of OpenTelemetry: only its spans and logs are read"
+             : "";
 }
 
 std::string AppendOtlpOfFile(std::string_view bytes, std::string* message) {

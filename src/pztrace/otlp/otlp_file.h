@@ -13,6 +13,10 @@ namespace pztrace {
 // bytes, the highest first), or one in JSON a line.
 bool IsOtlp(std::string_view begin);
 
+// Returns the reason if such a file has something else of OpenTelemetry; empty
+// for any other file.
+std::string WhyNotOtlp(std::string_view begin);
+
 // Appends the bytes of all of them in the file, whose content is |bytes|, as
 // one message: its field 1 has ResourceSpans and ResourceLogs. Returns the
 // problem if the file is broken, with all that is before appended; otherwise an

@@ -58,8 +58,11 @@ bool TraceInput::Open(const std::string& file, const char* command) {
   }
   if (IsOtlp(begin.ToStdStringView()))
     return OpenOtlp(file);
-  std::string why = pbz::WhyNoMessage(begin, is_whole && !is_cut, file,
-                                      std::string(kProgram) + " " + command);
+  std::string why = WhyNotOtlp(begin.ToStdStringView());
+  if (why.empty()) {
+    why = pbz::WhyNoMessage(begin, is_whole && !is_cut, file,
+                            std::string(kProgram) + " " + command);
+  }
   if (why.empty() && !HasPacket(begin))
     why = "is not a trace: it has no packets";
   if (why.empty())

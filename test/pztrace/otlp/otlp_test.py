@@ -405,6 +405,81 @@ class OtlpTest(TimelineCommandTest):
     self.assertIn('line 2 is not JSON', self.errors)
     self.assertEqual(len(rows), 50)
 
+  def test_the_first_record_may_come_late(self):
+    """Documents, resources and scopes without a span are before it."""
+    spans = Document({'service.name': 'shop'}, scope=[Span('span', 0, 5, 1)])
+    nothing = Document({'service.name': 'idle'}, scope=[])
+    for form, content in forms([nothing, nothing, spans]).items():
+      with self.subTest(form):
+        self.assertEqual([row['name'] for row in self.rows(content)], ['span'])
+    for content in (wire.delimited(1, b'') + spans.bytes(),
+                    bytes(8) + len(spans.bytes()).to_bytes(4, 'big') + spans.bytes(),
+                    b'\xef\xbb\xbf' + json.dumps(spans.json()).encode()):
+      self.assertEqual([row['name'] for row in self.rows(content)], ['span'])
+    # Neither does it have ids.
+    record = wire.delimited(5, b'no ids') + wire.fixed64(7, BEGIN) + wire.fixed64(8, BEGIN + 3)
+    rows = self.rows(wire.delimited(1, wire.delimited(2, wire.delimited(2, record))))
+    self.assertEqual([(row['name'], row['dur']) for row in rows], [('no ids', '3')])
+
+  def test_what_looks_like_spans(self):
+    # A trace that begins with the names of threads, of as many bytes as an id.
+    thread = wire.integer(1, 101) + wire.delimited(2, b'8 bytes!') + wire.integer(3, 100)
+    names = wire.delimited(1, wire.delimited(2, wire.delimited(2, thread)))
+    self.assertEqual(self.rows(names), [])
+    # Metrics, whose names have as many bytes as ids, too.
+    point = wire.delimited(1, wire.fixed64(3, BEGIN))
+    for metric in (wire.delimited(7, point), wire.delimited(5, point), wire.delimited(9, point)):
+      metric = wire.delimited(1, b'process.cpu.time') + wire.delimited(2, b'CPU time') + metric
+      content = wire.delimited(1, wire.delimited(2, wire.delimited(2, metric)))
+      for some in (content, wire.varint(len(content)) + content,
+                   b'{"resourceMetrics": []}\n'):
+        self.rows(some, code=1)
+        self.assertIn('has metrics of OpenTelemetry', self.errors)
+
+  def test_json_of_libraries_of_protobuf(self):
+    """Ids in Base64, names of enumerations, and numbers in any form of JSON."""
+    spans = [Span('outer', 0, 10000, 1, kind=2), Span('inner', 10, 30, 2, parent=1, status=2)]
+    document = json.dumps(Document({}, scope=spans).json())
+    for digits in '%032x' % 1, '%016X' % 1, '%016x' % 1, '%016X' % 2:
+      document = document.replace('"%s"' % digits, '"%s"' % base64.b64encode(
+          bytes.fromhex(digits)).decode())
+    document = document.replace('"kind": 2', '"kind": "SPAN_KIND_SERVER"')
+    document = document.replace('"code": 2', '"code": "STATUS_CODE_ERROR"')
+    document = document.replace(str(BEGIN + 10000), '1.70000000000001E18')
+    document = document.replace('"attributes": []', '"attributes": null')
+    rows = {row['name']: row for row in self.rows(document.encode())}
+    self.assertEqual(self.errors, '')
+    outer, inner = (json.loads(rows[name]['args']) for name in ('outer', 'inner'))
+    self.assertEqual((outer['otel.trace_id'], outer['otel.span_id'], outer['otel.kind']),
+                     ('%032x' % 1, '%016x' % 1, 'server'))
+    self.assertEqual((inner['otel.parent_span_id'], inner['otel.status'],
+                      rows['inner']['depth']), ('%016x' % 1, 'error', '1'))
+    # The nearest double.
+    self.assertEqual(rows['outer']['dur'], str(int(1.70000000000001E18) - BEGIN))
+    record = {'timeUnixNano': str(BEGIN), 'body': {'stringValue': 'text'},
+              'severityNumber': 'SEVERITY_NUMBER_WARN3'}
+    row, = self.rows(json.dumps({'resourceLogs': [{'scopeLogs': [
+        {'logRecords': [record]}]}]}).encode(), '--instants')
+    self.assertEqual(json.loads(row['args']), {'otel.severity': 15})
+
+  def test_values_of_another_type(self):
+    for wrong in [('"startTimeUnixNano": "%d"' % BEGIN, '"startTimeUnixNano": "now"'),
+                  ('"startTimeUnixNano": "%d"' % BEGIN, '"startTimeUnixNano": 1.5'),
+                  ('"startTimeUnixNano": "%d"' % BEGIN, '"startTimeUnixNano": 1e30'),
+                  ('"kind": 2', '"kind": "server"'), ('"kind": 2', '"kind": true'),
+                  ('"name": "span"', '"name": 7'), ('"traceId": "00', '"traceId": "0x'),
+                  ('"traceId": "0', '"traceId": "'), ('{"intValue": "7"}', '{"intValue": ""}'),
+                  ('{"doubleValue": 0.5}', '{"doubleValue": "half"}')]:
+      with self.subTest(wrong):
+        document = json.dumps(Document({}, scope=[
+            Span('span', 0, 10, 1, kind=2, attributes={'a': 7, 'b': 0.5})]).json())
+        self.assertIn(wrong[0], document)
+        document = document.replace(*wrong, 1)
+        field = wrong[1].split('"')[1]
+        rows = self.rows((document + '\n' + document).encode(), code=1)
+        self.assertEqual(len(rows), 2)
+        self.assertIn('line 1: the value of %s is not of the type' % field, self.errors)
+
   def test_values_in_values(self):
     def document(depth):
       value = 7
