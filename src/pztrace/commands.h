@@ -3,6 +3,9 @@
 #ifndef SRC_PZTRACE_COMMANDS_H_
 #define SRC_PZTRACE_COMMANDS_H_
 
+#include <string>
+#include <vector>
+
 namespace pztrace {
 
 // The commands of pztrace. argv[0] is the name of the command; each returns the
@@ -26,6 +29,12 @@ int HtmlMain(int argc, char** argv);
 int CheckMain(int argc, char** argv);
 int ExportMain(int argc, char** argv);
 int SqlMain(int argc, char** argv);
+
+// Writes all packets of the files as one trace. Returns false, and has printed
+// why, if not all is there. |command| has the files as arguments.
+bool MergeTraces(const std::string& output,
+                 const std::vector<std::string>& files,
+                 const char* command);
 
 }  // namespace pztrace
 

@@ -48,6 +48,7 @@ namespace otlp = protozero::otlp;
 constexpr std::string_view kSqlite = "sqlite";
 constexpr std::string_view kOtlp = "otlp";
 constexpr std::string_view kOtlpJson = "otlp-json";
+constexpr std::string_view kPerfetto = "perfetto";
 
 TableInfo TableAt(size_t table) {
   return ExportedTableInfo(static_cast<ExportedTable>(table));
@@ -123,7 +124,7 @@ struct ExportArguments {
       std::string(table::kFormatHelp) +
       "; or sqlite: all of one trace, as tables for SQL; or otlp or otlp-json: "
       "spans and logs of OpenTelemetry, as messages after their sizes or as "
-      "lines";
+      "lines; or perfetto: a trace, of files of OpenTelemetry, too";
   std::string folder;
   std::string endpoint;
   bool wanted[kNumTables] = {};
@@ -136,7 +137,8 @@ program::Command ExportCommand(ExportArguments* arguments) {
       "pztrace export",
       "--TABLE [options] FILE...\n       "
       "pztrace export -o FOLDER [options] FILE...\n       "
-      "pztrace export --format sqlite -o DATABASE FILE",
+      "pztrace export --format sqlite -o DATABASE FILE\n       "
+      "pztrace export --format perfetto -o TRACE FILE...",
       R"(Prints the events of traces as a table, for databases:
 
   pztrace export --slices *.pftrace >slices.csv
@@ -178,6 +180,13 @@ format is csv.
 // problem with them, or an empty string.
 std::string ChooseTables(ExportArguments* arguments, TableFormat* format) {
   bool(&wanted)[kNumTables] = arguments->wanted;
+  std::string why;
+  const auto table_format = table::FormatOf(arguments->format, &why);
+  if (!table_format) {
+    const bool is_unknown = why.rfind("--format is", 0) == 0;
+    return is_unknown ? why + "; or sqlite, otlp, otlp-json or perfetto" : why;
+  }
+  *format = *table_format;
   const auto num_wanted = std::count(wanted, wanted + kNumTables, true);
   if (arguments->folder.empty() && num_wanted != 1) {
     return "one of --slices, --instants, --counters, --tasks and --losses is "
@@ -185,11 +194,6 @@ std::string ChooseTables(ExportArguments* arguments, TableFormat* format) {
   }
   if (num_wanted == 0)
     std::fill(wanted, wanted + kNumTables, true);
-  std::string why;
-  const auto table_format = table::FormatOf(arguments->format, &why);
-  if (!table_format)
-    return why;
-  *format = *table_format;
   if (arguments->escape_formulas && *format != TableFormat::kCsv)
     return "--escape-formulas is for --format csv";
   if (!arguments->endpoint.empty())
@@ -222,13 +226,16 @@ bool ExportFiles(const ExportArguments& arguments, Outputs* outputs) {
   return outputs->Close() && ok;
 }
 
+bool HasTableOptions(const ExportArguments& arguments) {
+  return arguments.escape_formulas ||
+         std::count(arguments.wanted, arguments.wanted + kNumTables, true) != 0;
+}
+
 // Returns the problem with the options of a database, or an empty string.
 std::string DatabaseProblem(const ExportArguments& arguments) {
   if (arguments.folder.empty() || arguments.files.size() != 1)
     return "--format sqlite makes a database, -o, of one trace";
-  const bool has_tables =
-      std::count(arguments.wanted, arguments.wanted + kNumTables, true) != 0;
-  if (has_tables || arguments.unfinished || arguments.escape_formulas) {
+  if (HasTableOptions(arguments) || arguments.unfinished) {
     return "--format sqlite has all tables, and slices without an end, and "
            "takes no option for them";
   }
@@ -246,11 +253,20 @@ bool IsOtlpFormat(const std::string& format) {
   return format == kOtlp || format == kOtlpJson;
 }
 
+// Returns the problem with the options of a trace, or an empty string.
+std::string TraceProblem(const ExportArguments& arguments) {
+  if (HasTableOptions(arguments) || arguments.unfinished)
+    return "--format perfetto has all events, and takes no option for them";
+  if (!arguments.endpoint.empty())
+    return "--endpoint is for --format otlp";
+  if (arguments.folder.empty())
+    return "--format perfetto needs -o: the file that the trace goes to";
+  return OutputProblem(arguments.files, arguments.folder);
+}
+
 // Returns the problem with the options of spans, or an empty string.
 std::string SpansProblem(const ExportArguments& arguments) {
-  const bool has_tables =
-      std::count(arguments.wanted, arguments.wanted + kNumTables, true) != 0;
-  if (has_tables || arguments.escape_formulas)
+  if (HasTableOptions(arguments))
     return "--format " + arguments.format +
            " has all slices, tasks and instants, and takes no option for them";
   if (arguments.endpoint.empty() == arguments.folder.empty())
@@ -349,6 +365,13 @@ int ExportMain(int argc, char** argv) {
       return WrongUsage(command, problem);
     return ExportDatabase(arguments.files[0], arguments.folder) ? kSuccess
                                                                 : kFailure;
+  }
+  if (arguments.format == kPerfetto) {
+    const std::string problem = TraceProblem(arguments);
+    if (!problem.empty())
+      return WrongUsage(command, problem);
+    return MergeTraces(arguments.folder, arguments.files, "export") ? kSuccess
+                                                                    : kFailure;
   }
   if (IsOtlpFormat(arguments.format)) {
     const std::string problem = SpansProblem(arguments);

@@ -56,40 +56,6 @@ bool Fail(const std::string& file, const char* why) {
   return false;
 }
 
-bool MergeInto(const std::string& output,
-               const std::vector<std::string>& files) {
-  constexpr size_t kBytesAtOnce = size_t{1} << 16;
-  std::deque<TraceInput> inputs;
-  TraceMerger merger;
-  for (const std::string& file : files) {
-    if (!inputs.emplace_back().Open(file, "merge"))
-      return false;
-    merger.Add(program::DisplayName(file), &inputs.back().stream());
-  }
-  OutputFile merged;
-  if (!merger.Survey()) {
-    program::PrintError(kProgram, "%s", merger.error().c_str());
-    return false;
-  }
-  if (!merged.Open(output))
-    return false;
-  std::string bytes;
-  while (merger.Next(&bytes)) {
-    if (bytes.size() < kBytesAtOnce)
-      continue;
-    if (!merged.Write(bytes))
-      return false;
-    bytes.clear();
-  }
-  if (!merged.Write(bytes) || !merged.Close())
-    return false;
-  if (!merger.error().empty())
-    program::PrintError(kProgram, "%s", merger.error().c_str());
-  for (const std::string& name : merger.damaged())
-    Fail(name, "the trace is damaged; the output has what comes before that");
-  return merger.error().empty() && merger.damaged().empty();
-}
-
 // Sets |*size| to that of a file that can be archived. Returns false, and has
 // printed why, if it cannot.
 bool CheckForArchive(const std::string& file, uint64_t* size) {
@@ -156,6 +122,41 @@ bool ArchiveInto(const std::string& output,
 
 }  // namespace
 
+bool MergeTraces(const std::string& output,
+                 const std::vector<std::string>& files,
+                 const char* command) {
+  constexpr size_t kBytesAtOnce = size_t{1} << 16;
+  std::deque<TraceInput> inputs;
+  TraceMerger merger;
+  for (const std::string& file : files) {
+    if (!inputs.emplace_back().Open(file, command))
+      return false;
+    merger.Add(program::DisplayName(file), &inputs.back().stream());
+  }
+  OutputFile merged;
+  if (!merger.Survey()) {
+    program::PrintError(kProgram, "%s", merger.error().c_str());
+    return false;
+  }
+  if (!merged.Open(output))
+    return false;
+  std::string bytes;
+  while (merger.Next(&bytes)) {
+    if (bytes.size() < kBytesAtOnce)
+      continue;
+    if (!merged.Write(bytes))
+      return false;
+    bytes.clear();
+  }
+  if (!merged.Write(bytes) || !merged.Close())
+    return false;
+  if (!merger.error().empty())
+    program::PrintError(kProgram, "%s", merger.error().c_str());
+  for (const std::string& name : merger.damaged())
+    Fail(name, "the trace is damaged; the output has what comes before that");
+  return merger.error().empty() && merger.damaged().empty();
+}
+
 int MergeMain(int argc, char** argv) {
   std::vector<std::string> files;
   std::string output;
@@ -195,7 +196,7 @@ or an archive of traces of several hosts, for Perfetto 58 or later:
   const std::string problem = OutputProblem(files, output);
   if (!problem.empty())
     return WrongUsage(command, problem);
-  const bool ok = hosts.empty() ? MergeInto(output, files)
+  const bool ok = hosts.empty() ? MergeTraces(output, files, "merge")
                                 : ArchiveInto(output, hosts, files);
   return ok ? kSuccess : kFailure;
 }

@@ -386,6 +386,31 @@ class OtlpTest(TimelineCommandTest):
                             text=True, check=False)
     self.assertEqual(result.returncode, 0, result.stderr)
 
+  def test_as_a_trace_for_perfetto(self):
+    spans = [Span('outer', 0, 100, 1, attributes={'a': 1}), Span('inner', 10, 30, 2, parent=1)]
+    self.path.write_bytes(Document({'service.name': 'shop'}, scope=spans).bytes())
+    other = self.path.with_name('other.otlp')
+    other.write_bytes(Document({'service.name': 'bank'}, scope=[
+        Span('call', 20, 25, 3, parent=2)]).bytes())
+    trace = self.path.with_name('all.pftrace')
+
+    def export(*arguments, code=0):
+      result = subprocess.run([PZTRACE, 'export', '--format', 'perfetto', *arguments],
+                              capture_output=True, text=True, check=False)
+      self.assertEqual(result.returncode, code, result.stderr)
+      return result.stderr
+
+    self.assertEqual(export('-o', trace, self.path, other), '')
+    rows = self.rows(trace.read_bytes())
+    self.assertEqual([(row['process'], row['name'], row['dur']) for row in rows],
+                     [('bank', 'call', '5'), ('shop', 'inner', '20'), ('shop', 'outer', '100')])
+    self.assertEqual(json.loads(rows[2]['args'])['a'], 1)
+    self.path.write_bytes(b'')
+    for arguments, expected in (((), 'needs -o'), (('-o', trace, '--slices'), 'no option'),
+                                (('-o', trace, '--unfinished'), 'no option'),
+                                (('-o', trace, '--endpoint', 'http://x'), '--format otlp')):
+      self.assertIn(expected, export(*arguments, self.path, code=2))
+
   def test_a_trace_is_still_one(self):
     """Packets whose first field looks like a message."""
     packet = wire.integer(8, 5) + wire.integer(10, 1) + wire.delimited(
