@@ -38,6 +38,13 @@ constexpr size_t kMaxRingSize = 4 << 20;
 constexpr size_t kMaxOwnRingSize = 512 * 1024;
 constexpr size_t kMinRingSize = 32 * 1024;
 constexpr size_t kMaxRingBytes = 64 << 20;
+// The share of a ring that wakes the reader.
+constexpr size_t kWatermarkShare = 4;
+// The bytes of all rings that may wait to be read. As records, they take about
+// four times that.
+constexpr size_t kMaxTakenBytes = 16 << 20;
+// The bytes that are read between two looks at how much the rings have.
+constexpr size_t kReadTogether = 16 * 1024;
 // The number of times that a process's threads are listed. Threads that are
 // made later have inherited their events.
 constexpr int kMaxRounds = 5;
@@ -60,6 +67,13 @@ uint64_t ReadKernelClock(clockid_t clock) {
 
 size_t PageSize() {
   return static_cast<size_t>(sysconf(_SC_PAGESIZE));
+}
+
+// Returns the position at which the kernel writes to the ring at |memory|.
+uint64_t HeadOf(void* memory) {
+  auto* const page = static_cast<perf_event_mmap_page*>(memory);
+  // Processors of 32 bits have no atomic access to it.
+  return static_cast<volatile __u64&>(page->data_head);
 }
 
 // Sets one of the bits that begin with |disabled|.
@@ -160,7 +174,7 @@ void KernelEvents::FillAttr(KernelRecord::Kind kind,
   attr->use_clockid = 1;
   attr->clockid = clock_;
   attr->watermark = 1;
-  attr->wakeup_watermark = static_cast<uint32_t>(ring_size_ / 4);
+  attr->wakeup_watermark = static_cast<uint32_t>(ring_size_ / kWatermarkShare);
   if (kind == KernelRecord::Kind::kWaking) {
     attr->type = PERF_TYPE_TRACEPOINT;
     attr->config = waking_id_;
@@ -349,24 +363,44 @@ void KernelEvents::Wait(int timeout_ms, int other_fd) {
   CompareClocks();
 }
 
-void KernelEvents::Read(size_t index, std::vector<KernelRecord>* records) {
-  Ring& ring = rings_[index];
+void KernelEvents::Take(const Ring& ring) const {
+  const uint64_t head = HeadOf(ring.memory);
+  __sync_synchronize();
+  const bool was_full = ring.reader->Take(head);
+  __sync_synchronize();
   auto* const page = static_cast<perf_event_mmap_page*>(ring.memory);
-  // Processors of 32 bits have no atomic access to it.
-  const uint64_t head = static_cast<volatile __u64&>(page->data_head);
-  __sync_synchronize();
-  const size_t first = records->size();
-  ring.reader->Read(head, records);
-  FinishRecords(ring, first, records);
-  __sync_synchronize();
   static_cast<volatile __u64&>(page->data_tail) = ring.reader->tail();
+  if (was_full)
+    ring.reader->AddDoubt(ReadKernelClock(clock_));
 }
 
-void KernelEvents::ReadLast(size_t index,
-                            uint64_t now,
-                            std::vector<KernelRecord>* records) {
-  Read(index, records);
+void KernelEvents::TakeMuch() {
+  for (const Ring& ring : rings_) {
+    if (HeadOf(ring.memory) - ring.reader->tail() >=
+            ring_size_ / kWatermarkShare &&
+        ring.reader->num_unread() < kMaxTakenBytes / rings_.size()) {
+      Take(ring);
+    }
+  }
+}
+
+void KernelEvents::Read(size_t index, std::vector<KernelRecord>* records) {
   const Ring& ring = rings_[index];
+  const size_t first = records->size();
+  Take(ring);
+  const size_t end = ring.reader->num_unread();
+  for (size_t begin = 0; begin < end; begin += kReadTogether) {
+    ring.reader->Read(std::min(kReadTogether, end - begin), records);
+    TakeMuch();
+  }
+  FinishRecords(ring, first, records);
+}
+
+void KernelEvents::ReadLast(size_t index, std::vector<KernelRecord>* records) {
+  const Ring& ring = rings_[index];
+  const size_t first = records->size();
+  Take(ring);
+  ring.reader->Read(SIZE_MAX, records);
   uint64_t lost = ring.lost_before + ReadCounts(ring.fd.get()).lost;
   if (ring.leaving.is_valid())
     lost += ReadCounts(ring.leaving.get()).lost;
@@ -376,8 +410,7 @@ void KernelEvents::ReadLast(size_t index,
     for (const Event& event : events)
       lost += event.ring == index ? ReadCounts(event.fd.get()).lost : 0;
   }
-  const size_t first = records->size();
-  ring.reader->AddUntoldLoss(lost, now - clock_offset_, records);
+  ring.reader->AddUntoldLoss(lost, ReadKernelClock(clock_), records);
   FinishRecords(ring, first, records);
 }
 

@@ -89,18 +89,15 @@ class KernelEvents {
   // Waits until a ring is a quarter full, |other_fd| can be read, or the time
   // is up.
   void Wait(int timeout_ms, int other_fd);
-  // Appends the records of a ring, in its order.
+  // Copies what the rings have if one of them has so much that Wait() would
+  // end, so that the kernel has room while the records of an earlier Read() are
+  // handled. It makes no system call.
+  void TakeMuch();
+  // Appends the records of a ring, in its order, and a loss if there may have
+  // been one after them.
   void Read(size_t ring, std::vector<KernelRecord>* records);
-  // Appends a loss until |now| if there may have been one since the last
-  // record. Call it after Read().
-  void AddDoubt(size_t ring,
-                uint64_t now,
-                std::vector<KernelRecord>* records) const {
-    rings_[ring].reader->AddDoubt(now, records);
-  }
-  // Does it for the last time, at the time |now|: then losses count that no
-  // record has told.
-  void ReadLast(size_t ring, uint64_t now, std::vector<KernelRecord>* records);
+  // Does it for the last time: then losses count that no record has told.
+  void ReadLast(size_t ring, std::vector<KernelRecord>* records);
   size_t num_rings() const { return rings_.size(); }
   // Returns the bytes of each ring, after Open().
   size_t ring_size() const { return ring_size_; }
@@ -134,6 +131,8 @@ class KernelEvents {
     CounterFds counters;
   };
 
+  // Copies what a ring has, and gives its room back.
+  void Take(const Ring& ring) const;
   // Gives records from |first| on the boot clock's time.
   void FinishRecords(const Ring& ring,
                      size_t first,

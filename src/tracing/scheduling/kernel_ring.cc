@@ -23,43 +23,61 @@ constexpr size_t kMaxRecordSize = 16 * 1024;
 
 }  // namespace
 
-void KernelRing::Read(uint64_t head, std::vector<KernelRecord>* records) {
-  was_full_ = head - tail_ + kMaxRecordSize > size_;
-  // The kernel never writes over what has not been read.
-  if (head - tail_ > size_) {
+bool KernelRing::Take(uint64_t head) {
+  const uint64_t size = head - tail_;
+  // The kernel never writes over what has not been taken.
+  if (size > size_) {
     tail_ = head;
-    return AddLoss(1, last_time_, records);
+    // Stands for them, since no record has that length.
+    taken_.resize(taken_.size() + kRecordHeaderSize);
+    return false;
   }
-  while (tail_ != head) {
-    uint8_t header[kRecordHeaderSize] = {};
-    uint16_t size = 0;
-    if (head - tail_ >= sizeof(header)) {
-      Copy(tail_, sizeof(header), header);
-      memcpy(&size, header + kSizeOffset, sizeof(size));
+  // Rings are far below 4 GiB.
+  const auto begin = static_cast<uint32_t>(tail_ & (size_ - 1));
+  const size_t first = std::min(static_cast<size_t>(size), size_ - begin);
+  taken_.insert(taken_.end(), data_ + begin, data_ + begin + first);
+  taken_.insert(taken_.end(), data_, data_ + (size - first));
+  tail_ = head;
+  return size + kMaxRecordSize > size_;
+}
+
+void KernelRing::Read(size_t size, std::vector<KernelRecord>* records) {
+  const size_t end = num_read_ + std::min(size, num_unread());
+  while (num_read_ < end) {
+    ReadRecord(records);
+    while (!doubts_.empty() &&
+           doubts_.front().position <= tail_ - num_unread()) {
+      AddLoss(0, doubts_.front().until, records);
+      doubts_.pop_front();
     }
-    if (size < sizeof(header) || size > head - tail_) {
-      tail_ = head;
-      return AddLoss(1, last_time_, records);
-    }
-    copy_.resize(size);
-    Copy(tail_, size, copy_.data());
-    tail_ += size;
-    KernelRecord record;
-    if (!ParseKernelRecord(copy_.data(), size, samples_, &record))
-      continue;
-    if (record.kind == KernelRecord::Kind::kLost) {
-      num_told_ += record.lost;
-      AddLoss(record.lost, record.time, records);
-      continue;
-    }
-    last_time_ = std::max(last_time_, record.time);
-    records->push_back(std::move(record));
+  }
+  // Each byte is moved once at most, on average.
+  if (num_read_ >= num_unread()) {
+    taken_.erase(taken_.begin(),
+                 taken_.begin() + static_cast<ptrdiff_t>(num_read_));
+    num_read_ = 0;
   }
 }
 
-void KernelRing::AddDoubt(uint64_t now, std::vector<KernelRecord>* records) {
-  if (was_full_)
-    AddLoss(0, now, records);
+void KernelRing::ReadRecord(std::vector<KernelRecord>* records) {
+  const uint8_t* const bytes = taken_.data() + num_read_;
+  uint16_t size = 0;
+  if (num_unread() >= kRecordHeaderSize)
+    memcpy(&size, bytes + kSizeOffset, sizeof(size));
+  if (size < kRecordHeaderSize || size > num_unread()) {
+    num_read_ = taken_.size();
+    return AddLoss(1, last_time_, records);
+  }
+  num_read_ += size;
+  KernelRecord record;
+  if (!ParseKernelRecord(bytes, size, samples_, &record))
+    return;
+  if (record.kind == KernelRecord::Kind::kLost) {
+    num_told_ += record.lost;
+    return AddLoss(record.lost, record.time, records);
+  }
+  last_time_ = std::max(last_time_, record.time);
+  records->push_back(std::move(record));
 }
 
 void KernelRing::AddUntoldLoss(uint64_t total,
@@ -69,14 +87,6 @@ void KernelRing::AddUntoldLoss(uint64_t total,
     return;
   AddLoss(total - num_told_, now, records);
   num_told_ = total;
-}
-
-void KernelRing::Copy(uint64_t from, size_t size, uint8_t* to) const {
-  // Rings are far below 4 GiB.
-  const auto begin = static_cast<uint32_t>(from & (size_ - 1));
-  const size_t first = std::min(size, size_ - begin);
-  memcpy(to, data_ + begin, first);
-  memcpy(to + first, data_, size - first);
 }
 
 void KernelRing::AddLoss(uint64_t number,

@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <deque>
 #include <vector>
 
 #include "src/tracing/scheduling/kernel_record.h"
@@ -24,23 +25,27 @@ namespace internal {
 //
 // A record may go on at the ring's beginning. When a length makes no sense, the
 // rest of what is there is given up, and counts as one lost record.
+//
+// Take() copies the bytes, which is quick, so that the kernel has room again.
+// Read() makes records of them.
 class KernelRing {
  public:
   // REQUIRES: |size| is a power of two; the bytes and |samples| outlive this.
   KernelRing(const uint8_t* data, size_t size, const KernelSamples& samples)
       : data_(data), size_(size), samples_(samples) {}
 
-  // Appends the records up to |head|, without those that are of no use. A
-  // kLost record has the time of the last record before the gap.
-  void Read(uint64_t head, std::vector<KernelRecord>* records);
-
-  // Returns whether the ring had so little room that the kernel may have lost
-  // records after the last one that was read. It says so with the next record.
-  bool was_full() const { return was_full_; }
-  // Appends a loss of no records, if any were lost by the time |now|: the
-  // states of threads are not known meanwhile. Call it when the kernel has room
-  // again.
-  void AddDoubt(uint64_t now, std::vector<KernelRecord>* records);
+  // Takes the bytes up to |head|. Returns true if the ring had so little room
+  // that the kernel may have lost records after them. It says so with the next
+  // record.
+  bool Take(uint64_t head);
+  // Says that the kernel had room again at the time |now|, if Take() has
+  // returned true. Then Read() adds a loss of no records: the states of threads
+  // are not known meanwhile.
+  void AddDoubt(uint64_t now) { doubts_.push_back({tail_, now}); }
+  // Appends the records of |size| of the taken bytes, or up to the end of the
+  // record there, without those that are of no use. A kLost record has the time
+  // of the last record before the gap.
+  void Read(size_t size, std::vector<KernelRecord>* records);
 
   // Appends a loss if the kernel has lost |total| records by the time |now|,
   // and has not said so in the ring: it does that with the next record, if
@@ -49,14 +54,21 @@ class KernelRing {
                      uint64_t now,
                      std::vector<KernelRecord>* records);
 
-  // Returns the position up to which the ring was read.
+  // Returns the position up to which bytes were taken, and how many of them
+  // Read() has not read.
   uint64_t tail() const { return tail_; }
+  size_t num_unread() const { return taken_.size() - num_read_; }
   // Returns how many records were lost, or could not be read.
   uint64_t num_lost() const { return num_lost_; }
 
  private:
-  // Copies bytes from the position |from|.
-  void Copy(uint64_t from, size_t size, uint8_t* to) const;
+  // The position after which records may be missing.
+  struct Doubt {
+    uint64_t position;
+    uint64_t until;
+  };
+
+  void ReadRecord(std::vector<KernelRecord>* records);
   void AddLoss(uint64_t number,
                uint64_t until,
                std::vector<KernelRecord>* records);
@@ -67,11 +79,13 @@ class KernelRing {
   uint64_t tail_ = 0;
   // The time of the last record.
   uint64_t last_time_ = 0;
-  bool was_full_ = false;
   uint64_t num_lost_ = 0;
   // The part of |num_lost_| that the kernel has told.
   uint64_t num_told_ = 0;
-  std::vector<uint8_t> copy_;
+  // The bytes before |tail_|, and the number of those that were read.
+  std::vector<uint8_t> taken_;
+  size_t num_read_ = 0;
+  std::deque<Doubt> doubts_;
 };
 
 }  // namespace internal

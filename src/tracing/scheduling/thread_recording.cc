@@ -18,6 +18,14 @@ namespace protozero {
 PROTOZERO_ABI_BEGIN
 namespace internal {
 
+namespace {
+
+// The number of records that are written between two looks at how much the
+// rings have.
+constexpr size_t kTakeEvery = 16;
+
+}  // namespace
+
 uint64_t ThreadTimeNs() {
   timespec now = {};
   clock_gettime(CLOCK_BOOTTIME, &now);
@@ -98,14 +106,10 @@ void ThreadRecording::LookUntil(uint64_t until) {
 
 void ThreadRecording::ReadRings(bool is_last) {
   for (size_t ring = 0; ring < events_.num_rings(); ++ring) {
-    std::vector<KernelRecord> records;
-    if (is_last) {
-      events_.ReadLast(ring, ThreadTimeNs(), &records);
-    } else {
-      events_.Read(ring, &records);
-      events_.AddDoubt(ring, ThreadTimeNs(), &records);
-    }
-    std::move(records.begin(), records.end(), std::back_inserter(records_));
+    if (is_last)
+      events_.ReadLast(ring, &records_);
+    else
+      events_.Read(ring, &records_);
   }
 }
 
@@ -156,10 +160,15 @@ void ThreadRecording::WriteRecords(uint64_t until) {
   std::sort(order.begin(), order.end(), [this](size_t a, size_t b) {
     return std::pair(records_[a].time, a) < std::pair(records_[b].time, b);
   });
+  size_t num_written = 0;
   for (const size_t i : order) {
     if (records_[i].time > until)
       break;
     Write(records_[i]);
+    // The kernel goes on meanwhile, and this may take longer than a ring has
+    // room for: files are read, and the service has to make room for packets.
+    if (++num_written % kTakeEvery == 0)
+      events_.TakeMuch();
   }
   records_.erase(std::remove_if(records_.begin(), records_.end(),
                                 [until](const KernelRecord& record) {

@@ -3,10 +3,13 @@
 #include "src/tracing/scheduling/kernel_events.h"
 
 #include <linux/perf_event.h>
+#include <sched.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -181,6 +184,46 @@ TEST(KernelEventsTest, RingsAreAsLargeAsTheLockedMemoryAllows) {
     EXPECT_GT(OpenAsUser(more), least);
   }
   EXPECT_LE(OpenAsUser(limit.rlim_max), 4096 / 32);
+}
+
+TEST(KernelEventsTest, RecordsThatWaitTakeNoRoomInTheRings) {
+  KernelEvents::Options options;
+  options.has_switches = true;
+  options.follows_processes = false;
+  KernelEvents events(options);
+  std::string error;
+  std::vector<int32_t> tids;
+  if (!events.Open(&error))
+    GTEST_SKIP() << "perf_event_open is forbidden";
+  ASSERT_TRUE(events.Attach(getpid(), &tids, &error)) << error;
+
+  cpu_set_t before;
+  cpu_set_t one;
+  ASSERT_EQ(sched_getaffinity(0, sizeof(before), &before), 0);
+  CPU_ZERO(&one);
+  CPU_SET(sched_getcpu(), &one);
+  sched_setaffinity(0, sizeof(one), &one);
+  // Twice what a ring has room for, with 96 bytes a wait at least.
+  constexpr size_t kWaits = 11000;
+  prctl(PR_SET_TIMERSLACK, 1);
+  for (size_t i = 0; i < kWaits; ++i) {
+    const timespec moment = {0, 20000};
+    nanosleep(&moment, nullptr);
+    if (i % 100 == 0)
+      events.TakeMuch();
+  }
+  prctl(PR_SET_TIMERSLACK, 0);
+  sched_setaffinity(0, sizeof(before), &before);
+  std::vector<KernelRecord> records;
+  for (size_t ring = 0; ring < events.num_rings(); ++ring)
+    events.ReadLast(ring, &records);
+  EXPECT_EQ(events.num_lost(), 0u);
+  size_t num_waits = 0;
+  for (const KernelRecord& record : records) {
+    num_waits += record.kind == KernelRecord::Kind::kWait &&
+                 record.tid == static_cast<int32_t>(getpid());
+  }
+  EXPECT_GE(num_waits, kWaits * 9 / 10);
 }
 
 }  // namespace

@@ -80,9 +80,11 @@ class FakeKernelRing {
   }
   std::vector<KernelRecord> Read() {
     std::vector<KernelRecord> records;
-    ring.Read(head_, &records);
+    ring.Take(head_);
+    ring.Read(SIZE_MAX, &records);
     return records;
   }
+  uint64_t head() const { return head_; }
 
  private:
   std::vector<uint8_t> data_;
@@ -297,26 +299,54 @@ TEST(KernelRingTest, LossesThatNoRecordTellsAreAddedAtTheEnd) {
 // The kernel tells a loss with the next record only, which may come late.
 TEST(KernelRingTest, AFullRingIsADoubt) {
   FakeKernelRing kernel(64 * 1024);
-  std::vector<KernelRecord> records;
   uint64_t time = 100;
   for (int i = 0; i < 600; ++i)
     kernel.Write(Switch(0, 5, ++time));
-  kernel.Read();
-  kernel.ring.AddDoubt(time + 50, &records);
-  EXPECT_TRUE(records.empty());
+  EXPECT_FALSE(kernel.ring.Take(kernel.head()));
+  EXPECT_EQ(kernel.Read().size(), 600u);
   for (int i = 0; i < 1600; ++i)
     kernel.Write(Switch(0, 5, ++time));
-  EXPECT_EQ(kernel.Read().size(), 1600u);
-  kernel.ring.AddDoubt(time + 50, &records);
-  ASSERT_EQ(records.size(), 1u);
-  EXPECT_EQ(records[0].kind, RecordKind::kLost);
-  EXPECT_EQ(records[0].lost, 0u);
-  EXPECT_EQ(records[0].time, time);
-  EXPECT_EQ(records[0].lost_until, time + 50);
+  const uint64_t last_time = time;
+  EXPECT_TRUE(kernel.ring.Take(kernel.head()));
+  kernel.ring.AddDoubt(last_time + 50);
+  // Later records are taken before those are read.
+  time += 100;
+  for (int i = 0; i < 600; ++i)
+    kernel.Write(Switch(0, 5, ++time));
+  std::vector<KernelRecord> records = kernel.Read();
+  ASSERT_EQ(records.size(), 1600u + 1 + 600);
+  EXPECT_EQ(records[1600].kind, RecordKind::kLost);
+  EXPECT_EQ(records[1600].lost, 0u);
+  EXPECT_EQ(records[1600].time, last_time);
+  EXPECT_EQ(records[1600].lost_until, last_time + 50);
   // The number comes later.
   EXPECT_EQ(kernel.ring.num_lost(), 0u);
+  records.clear();
   kernel.ring.AddUntoldLoss(3, time + 60, &records);
   EXPECT_EQ(kernel.ring.num_lost(), 3u);
+}
+
+TEST(KernelRingTest, MoreIsTakenThanARingHas) {
+  FakeKernelRing kernel(4096);
+  uint64_t written = 0;
+  for (int i = 0; i < 100; ++i) {
+    for (int j = 0; j < 50; ++j)
+      kernel.Write(Switch(0, 5, ++written));
+    EXPECT_FALSE(kernel.ring.num_lost());
+    kernel.ring.Take(kernel.head());
+    EXPECT_EQ(kernel.ring.tail(), kernel.head());
+  }
+  // They may be read in parts, which end where records do.
+  uint64_t read = 0;
+  for (size_t size = 1; kernel.ring.num_unread() != 0; size += 7) {
+    std::vector<KernelRecord> records;
+    kernel.ring.Read(size, &records);
+    ASSERT_FALSE(records.empty());
+    for (const KernelRecord& record : records)
+      EXPECT_EQ(record.time, ++read);
+  }
+  EXPECT_EQ(read, written);
+  EXPECT_EQ(kernel.ring.num_lost(), 0u);
 }
 
 TEST(KernelRingTest, WrongLengthsAreLosses) {
