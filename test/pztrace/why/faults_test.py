@@ -15,6 +15,9 @@ from recording import BUILD_DIR, PZTRACE, PztraceTest, main
 
 SERVER = BUILD_DIR / 'server'
 NOBODY = 65534
+# On a busy machine, the recorder or the server may not get a processor for some time, so
+# one of several recordings has to be right.
+ATTEMPTS = 4
 # In milliseconds: a fault takes 40.
 LONG = 20
 UNITS = {'ns': 1e-6, 'us': 1e-3, 'ms': 1, 's': 1000}
@@ -82,8 +85,8 @@ class FaultsTest(PztraceTest):
     self.work = folder.name
     self.as_user = []
 
-  def named(self, fault):
-    """Returns the names of the faults that the slowest answers are said to have."""
+  def problem_of(self, fault):
+    """Records the server. Returns what is wrong with what is said of it; '' for nothing."""
     arguments = ['--fault', fault] if fault else []
     run = subprocess.run(
         [*self.as_user, PZTRACE, 'record', '-o', self.trace, '--why', '--', SERVER, *arguments],
@@ -93,17 +96,24 @@ class FaultsTest(PztraceTest):
       self.skipTest('perf_event_open is forbidden')
     if 'this build has no libdw' in run.stderr:
       self.skipTest('no libdw')
-    self.assertIn('nothing lost', run.stderr)
+    if 'nothing lost' not in run.stderr:
+      return run.stderr
     code, output, error = self.run_pztrace('why', self.trace, 'answer')
     self.assertEqual(code, 0, error)
     blocks = parse(output)
     self.assertEqual(len(blocks), 10, output)
-    return [name for name, is_named in FAULTS.items() if any(map(is_named, blocks))], output
+    named = [name for name, is_named in FAULTS.items() if any(map(is_named, blocks))]
+    return '' if named == ([fault] if fault else []) else '%s is said to be %s:\n%s' % (
+        fault, named, output)
 
   def check(self):
     for fault in None, *FAULTS:
-      named, output = self.named(fault)
-      self.assertEqual(named, [fault] if fault else [], output)
+      for _ in range(ATTEMPTS):
+        problem = self.problem_of(fault)
+        if not problem:
+          break
+      else:
+        self.fail(problem)
 
   def test_each_fault_is_named(self):
     self.check()
