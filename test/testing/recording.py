@@ -31,6 +31,14 @@ SIZE = ('a size: a number of bytes, or one with k, M or G, which are powers of 1
 PARTS = ['make', 'compress', 'check', 'primes']
 
 
+def with_small_rings():
+  """A command that runs a recorder, whose rings of the kernel's events have 256 or 512 kB:
+  other recorders of the user may have what the kernel allows for events."""
+  limit = os.sysconf('SC_NPROCESSORS_CONF') * 300 * 1024
+  drop = ['setpriv', '--bounding-set', '-ipc_lock', '--inh-caps', '-ipc_lock']
+  return ['prlimit', '--memlock=%d' % limit, *(drop if os.geteuid() == 0 else [])]
+
+
 class PztraceTest(unittest.TestCase):
 
   def setUp(self):
@@ -49,10 +57,10 @@ class PztraceTest(unittest.TestCase):
     return (process.returncode, process.stdout.decode(errors='replace'),
             process.stderr.decode())
 
-  def start(self, *arguments):
-    """A pztrace that goes on, with pipes to it."""
+  def start(self, *arguments, prefix=()):
+    """A pztrace that goes on, with pipes to it. |prefix| is a command that runs it."""
     process = subprocess.Popen(
-        [str(part) for part in (PZTRACE, *arguments)], env=self.env,
+        [str(part) for part in (*prefix, PZTRACE, *arguments)], env=self.env,
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         universal_newlines=True)
     def end():

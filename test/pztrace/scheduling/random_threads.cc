@@ -259,10 +259,10 @@ class Flood {
       }
     });
   }
-  // Waits until nine tenths of 4 MB, the size of the largest rings, are full:
-  // each time makes four records of 40 bytes.
+  // Waits until nine tenths of a ring of 512 kB are full: each time makes four
+  // records of 40 bytes.
   void FillRing() const {
-    while (times_ < (4 << 20) / 160 / 10 * 9)
+    while (times_ < 512 * 1024 / 160 / 10 * 9)
       usleep(1000);
   }
   ~Flood() {

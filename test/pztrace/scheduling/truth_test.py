@@ -16,7 +16,7 @@ import signal
 import subprocess
 import sys
 
-from recording import BUILD_DIR, PZTRACE, PztraceTest, main
+from recording import BUILD_DIR, PZTRACE, PztraceTest, main, with_small_rings
 
 PROGRAM = BUILD_DIR / 'random_threads'
 NOBODY = 65534
@@ -65,7 +65,7 @@ class TruthTest(PztraceTest):
 
   def setUp(self):
     super().setUp()
-    self.as_user = []
+    self.prefix = []
     code, _, error = self.run_pztrace('record', '-o', self.folder / 'try',
                                       '--scheduling', '--duration', '0.01')
     self.assertEqual(code, 0, error)
@@ -76,7 +76,7 @@ class TruthTest(PztraceTest):
     """Records a round for each line. Calls |act| before each. Returns the parts, and what
     the recorder says at its end."""
     recorder = subprocess.Popen(
-        [*self.as_user, PZTRACE, 'record', '-o', self.trace, '--scheduling', '--', PROGRAM,
+        [*self.prefix, PZTRACE, 'record', '-o', self.trace, '--scheduling', '--', PROGRAM,
          str(seed)], env=self.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
         stderr=subprocess.PIPE, text=True)
     try:
@@ -130,11 +130,12 @@ class TruthTest(PztraceTest):
       self.skipTest('needs root')
     for folder in self.folder, *self.folder.iterdir():
       shutil.chown(folder, NOBODY, NOBODY)
-    self.as_user = ['setpriv', '--reuid', str(NOBODY), '--regid', str(NOBODY), '--clear-groups']
+    self.prefix = ['setpriv', '--reuid', str(NOBODY), '--regid', str(NOBODY), '--clear-groups']
     self.check_seeds()
 
   def test_losses_make_numbers_unknown(self):
     """A stopped recorder does not read the kernel's rings, which the flood fills."""
+    self.prefix = with_small_rings()
     def act(recorder, line):
       recorder.send_signal(signal.SIGSTOP if line == 'flood' else signal.SIGCONT)
     for seed in seeds:
