@@ -22,6 +22,7 @@ RUNNING = 'TASK_STATE_RUNNING'
 WAITING = 'TASK_STATE_INTERRUPTIBLE_SLEEP', 'TASK_STATE_UNINTERRUPTIBLE_SLEEP'
 IN_INTERRUPT = 8
 NOBODY = 65534
+SLEPT_S = 100000
 
 Part = collections.namedtuple('Part', 'name tid begin end ran')
 
@@ -398,6 +399,9 @@ class SchedulingTest(PztraceTest):
     self.assertEqual(recorder.wait(), 0, error)
     packets = self.decode()
     self.assertGreater(States(self, packets).unknown, 0)
+    times = [packet.int('timestamp') for packet in packets
+             if packet.all('generic_kernel_task_state_event')]
+    self.assertLess(times[-1] - times[0], SLEPT_S * 1000000000)
     return error
 
   def test_lost_records_are_in_the_ledger(self):
@@ -406,6 +410,14 @@ class SchedulingTest(PztraceTest):
     self.assertIsNotNone(lost, error)
     self.assertIn(' %s packets lost: %s shared memory full' % (lost[1], lost[1]), error)
     self.assertIn('1', [packet.get('previous_packet_dropped') for packet in self.decode()])
+
+  def test_times_of_losses_after_the_machine_slept(self):
+    """The clock of wakings stands still when the machine sleeps, the boot clock does not."""
+    if os.geteuid() != 0:
+      self.skipTest('needs root')
+    self.lose_records(['unshare', '--mount', '--time', '--boottime', str(SLEPT_S), 'sh', '-c',
+                       'mount -t tracefs tracefs /sys/kernel/tracing || exit 77; exec "$@"',
+                       'sh'])
 
   def test_sums_are_recorded_where_events_are_forbidden(self):
     for number, reason in (errno.EPERM, 'filter of system calls'), (errno.EBADF, 'Bad file'):
