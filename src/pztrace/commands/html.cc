@@ -19,6 +19,7 @@
 #include "src/pztrace/page/task_page_rows.h"
 #include "src/pztrace/page/timeline_page.h"
 #include "src/pztrace/program_name.h"
+#include "src/pztrace/tasks/span_tasks.h"
 #include "src/pztrace/tasks/task_timeline.h"
 #include "src/pztrace/trace_file/output_file.h"
 #include "src/pztrace/trace_file/quantities.h"
@@ -97,10 +98,10 @@ class PageContent {
     return callbacks;
   }
   // Adds what is known at the end of the trace.
-  void Finish(const TimelineReader& reader) {
-    for (const LostStretch& lost : reader.lost_stretches())
+  void Finish(TimelineReader* reader) {
+    for (const LostStretch& lost : reader->lost_stretches())
       rows_.Add(lost);
-    tasks_.Finish(reader.end_ns());
+    FinishTasks(reader, &tasks_);
     if (HasOpenTasks(tasks_))
       rows_.ExtendTo(tasks_.end_ns());
   }
@@ -150,13 +151,13 @@ int HtmlMain(int argc, char** argv) {
   if (!input.Open(arguments.file, "html"))
     return kFailure;
   PageContent content;
-  TimelineReader reader(content.MakeCallbacks());
+  TimelineReader reader(content.MakeCallbacks(), /*finds_spans=*/true);
   const bool ok = ReadTimeline(arguments.file, &input, &reader,
                                /*reads_ahead=*/true, content.times());
   PrintOmissions(reader, stderr);
   if (!ok && !content.has_rows())
     return kFailure;
-  content.Finish(reader);
+  content.Finish(&reader);
   const std::string name = program::DisplayName(arguments.file);
   options.title = name.substr(name.rfind('/') + 1);
   const std::string page = content.Render(reader, options, /*is_damaged=*/!ok);

@@ -15,15 +15,13 @@
 #include "src/program/command_line.h"
 #include "src/program/io.h"
 #include "src/pztrace/commands.h"
-#include "src/pztrace/events/exported_tracks.h"
 #include "src/pztrace/events/timeline_file.h"
 #include "src/pztrace/events/timeline_reader.h"
 #include "src/pztrace/program_name.h"
-#include "src/pztrace/spans/span_tasks.h"
-#include "src/pztrace/spans/span_values.h"
 #include "src/pztrace/tables/table_columns.h"
 #include "src/pztrace/tables/task_rows.h"
 #include "src/pztrace/tasks/request_path.h"
+#include "src/pztrace/tasks/span_tasks.h"
 #include "src/pztrace/tasks/task_summary.h"
 #include "src/pztrace/tasks/task_timeline.h"
 #include "src/pztrace/trace_file/shown_name.h"
@@ -248,29 +246,6 @@ std::vector<uint32_t> RequestsOf(const TaskTimeline& timeline,
   return found;
 }
 
-// Adds the requests of spans of OpenTelemetry, if the trace has any and is no
-// pipe.
-void AddSpanTasks(TraceInput* input, TaskTimeline* timeline) {
-  SpanTasks tasks;
-  const TimelineReader* arguments = nullptr;
-  std::optional<ExportedTracks> tracks;
-  TimelineReader::Callbacks callbacks;
-  callbacks.reads_details = true;
-  callbacks.on_slice = [&](const Slice& slice) {
-    OtelArgs otel;
-    SpanAttributes attributes(nullptr, 0, &otel);
-    arguments->ReadArgs(*slice.details, UniqueNames::kByText, &attributes);
-    const TrackPlace& place = tracks->Get(slice.track).place;
-    tasks.AddSlice(slice, otel, place.process, place.process_number);
-  };
-  TimelineReader reader(std::move(callbacks));
-  arguments = &reader;
-  tracks.emplace(reader.tracks());
-  if (!ReadAgain(input, &reader))
-    return;
-  tasks.AddTo(timeline);
-}
-
 // The command on several files.
 class TasksPrinter {
  public:
@@ -284,13 +259,11 @@ class TasksPrinter {
     callbacks.on_task_step = [&](const protozero::TaskStep& step) {
       timeline.Add(step);
     };
-    TimelineReader reader(std::move(callbacks));
+    TimelineReader reader(std::move(callbacks), /*finds_spans=*/true);
     ThreadTimes times;
     const bool is_whole = ReadTimeline(file, input, &reader,
                                        /*reads_ahead=*/false, &times);
-    if (timeline.first_ns() == UINT64_MAX)
-      AddSpanTasks(input, &timeline);
-    timeline.Finish(reader.end_ns());
+    FinishTasks(&reader, &timeline);
     const uint64_t first_ns = std::min(reader.first_ns(), timeline.first_ns());
     if (!arguments_.has_paths()) {
       summary_.Add(timeline, reader.tracks(), first_ns);

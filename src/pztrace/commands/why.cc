@@ -17,6 +17,7 @@
 #include "src/pztrace/events/timeline_file.h"
 #include "src/pztrace/events/track_info.h"
 #include "src/pztrace/program_name.h"
+#include "src/pztrace/tasks/span_tasks.h"
 #include "src/pztrace/tasks/task_timeline.h"
 #include "src/pztrace/trace_file/shown_name.h"
 #include "src/pztrace/why/other_threads.h"
@@ -306,6 +307,11 @@ bool PrintRequest(const TaskTimeline& timeline,
   }
   PrintPath(timeline, reader.tracks(), times,
             std::min(reader.first_ns(), timeline.first_ns()), found, 20);
+  if (!times->has_states()) {
+    printf(
+        "no states of threads: tasks that ran may have waited, or had no "
+        "processor;\n`pztrace record --why` records that\n");
+  }
   return true;
 }
 
@@ -396,7 +402,8 @@ int WhyMain(int argc, char** argv) {
                  ThreadStateTable::kNone);
   };
   TimelineReader::Callbacks callbacks;
-  if (arguments.request.empty()) {
+  const bool wants_request = !arguments.request.empty();
+  if (!wants_request) {
     callbacks.on_slice = [&](const Slice& slice) { add(slice, false); };
     callbacks.on_unfinished = [&](const Slice& slice) { add(slice, true); };
   } else {
@@ -404,22 +411,22 @@ int WhyMain(int argc, char** argv) {
       timeline.Add(step);
     };
   }
-  TimelineReader reader(std::move(callbacks));
+  TimelineReader reader(std::move(callbacks), wants_request);
   tracks_of = &reader;
   const bool is_whole =
       ReadTimeline(file, &input, &reader, /*reads_ahead=*/true, &times);
-  if (!times.has_states()) {
+  if (!times.has_states() && !wants_request) {
     program::PrintError(kProgram,
                         "%s: has no states of threads; `pztrace record --why` "
-                        "records them, and a pipe cannot be read twice",
+                        "records them, and a pipe cannot be read twice. "
+                        "--request needs none",
                         program::DisplayName(file));
     return kFailure;
   }
-  timeline.Finish(reader.end_ns());
+  FinishTasks(&reader, &timeline);
   const bool is_found =
-      arguments.request.empty()
-          ? PrintSlices(&slow, reader, name, &input, &times)
-          : PrintRequest(timeline, reader, arguments.request, &times);
+      wants_request ? PrintRequest(timeline, reader, arguments.request, &times)
+                    : PrintSlices(&slow, reader, name, &input, &times);
   std::vector<std::string> notes;
   AddNotes(reader, !is_whole, "", &notes);
   for (const std::string& note : notes)

@@ -25,12 +25,43 @@ const pbz::MessageType* EventType(const pbz::MessageType& trace) {
 
 }  // namespace
 
-TimelineReader::TimelineReader(Callbacks callbacks)
-    : TraceReader(WithArgs(std::move(callbacks))) {}
+TimelineReader::TimelineReader(Callbacks callbacks, bool finds_spans)
+    : TraceReader(WithSpans(std::move(callbacks), finds_spans)) {}
 
-TimelineReader::Callbacks TimelineReader::WithArgs(Callbacks callbacks) {
-  callbacks.format_args = [this](const protozero::EventArgs& event,
-                                 std::string* args) {
+TimelineReader::Callbacks TimelineReader::WithSpans(Callbacks callbacks,
+                                                    bool finds_spans) {
+  const bool formats_args = callbacks.reads_details;
+  if (!finds_spans)
+    return WithArgs(std::move(callbacks), formats_args);
+  callbacks.reads_details = true;
+  callbacks.on_slice =
+      [this, next = std::move(callbacks.on_slice)](const Slice& slice) {
+        if (!has_tasks_)
+          spans_.Add(slice, texts_);
+        if (next)
+          next(slice);
+      };
+  callbacks.on_task_step =
+      [this, next = std::move(callbacks.on_task_step)](const TaskStep& step) {
+        // A loss may be one of steps, or of other packets.
+        if (!has_tasks_ && step.kind != TaskStep::Kind::kLoss) {
+          has_tasks_ = true;
+          spans_ = {};
+        }
+        if (next)
+          next(step);
+      };
+  return WithArgs(std::move(callbacks), formats_args);
+}
+
+TimelineReader::Callbacks TimelineReader::WithArgs(Callbacks callbacks,
+                                                   bool formats_args) {
+  callbacks.format_args = [this, formats_args](
+                              const protozero::EventArgs& event,
+                              std::string* args) {
+    // Only spans need these arguments.
+    if (!formats_args && has_tasks_)
+      return;
     if (arg_schema_.event == nullptr && arg_schema_.messages != nullptr)
       arg_schema_.event = EventType(*arg_schema_.messages->Type());
     ArgEncoder encoder(&texts_, args);

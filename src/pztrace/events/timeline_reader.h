@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include <string>
+#include <utility>
 
 #include "protozero/tracing/trace_reader.h"
 #include "src/pbz/extended_schema.h"
@@ -14,6 +15,7 @@
 #include "src/pztrace/events/annotation_args.h"
 #include "src/pztrace/events/arg_decoder.h"
 #include "src/pztrace/events/arg_encoder.h"
+#include "src/pztrace/events/otel_spans.h"
 #include "src/pztrace/events/thread_times.h"
 
 namespace pztrace {
@@ -34,14 +36,18 @@ using protozero::TrackInfo;
 // those who need them.
 class TimelineReader : public protozero::TraceReader {
  public:
-  // Sets the callbacks that encode arguments.
-  explicit TimelineReader(Callbacks callbacks);
+  // Sets the callbacks that encode arguments. If it |finds_spans|, it gathers
+  // the spans of OpenTelemetry of a trace that has no tasks.
+  explicit TimelineReader(Callbacks callbacks, bool finds_spans = false);
 
   // Sets the schema that arguments are read with. The reader adds the trace's
   // descriptions of extensions to it. It may be null, which is the default.
   void set_schema(pbz::ExtendedSchema* schema) {
     arg_schema_ = {schema, nullptr};
   }
+
+  // Returns the spans that it has gathered, which it forgets.
+  OtelSpans TakeSpans() { return std::exchange(spans_, {}); }
 
   // Counts the extensions of events that nothing describes, in arguments.
   uint64_t undescribed() const { return num_undescribed_; }
@@ -63,12 +69,15 @@ class TimelineReader : public protozero::TraceReader {
   }
 
  private:
-  Callbacks WithArgs(Callbacks callbacks);
+  Callbacks WithSpans(Callbacks callbacks, bool finds_spans);
+  Callbacks WithArgs(Callbacks callbacks, bool formats_args);
 
   ArgSchema arg_schema_;  // Without an event if it has to be found again.
   ArgTexts texts_;
   uint64_t num_undescribed_ = 0;
   ThreadTimes* times_ = nullptr;
+  bool has_tasks_ = false;
+  OtelSpans spans_;
 };
 
 }  // namespace pztrace

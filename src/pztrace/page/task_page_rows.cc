@@ -99,7 +99,8 @@ void TaskPageRows::FindSlices(const TrackRows& events) {
         if (run == kNoIndex)
           continue;
         const Part& part = timeline_.parts()[run];
-        if (slice.begin_ns < timeline_.EndOf(part))
+        // A task may begin to wait when it begins a slice.
+        if (slice.begin_ns <= timeline_.EndOf(part))
           slices_[part.task].push_back(&slice);
       }
     }

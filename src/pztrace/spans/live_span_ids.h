@@ -12,10 +12,10 @@
 #include <utility>
 #include <vector>
 
+#include "src/pztrace/events/otel_args.h"
 #include "src/pztrace/events/timeline_reader.h"
 #include "src/pztrace/spans/live_tasks.h"
 #include "src/pztrace/spans/span_ids.h"
-#include "src/pztrace/spans/span_values.h"
 
 namespace pztrace {
 

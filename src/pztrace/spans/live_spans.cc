@@ -256,7 +256,7 @@ void LiveSpans::AddOpenSlice(const Slice& slice) {
   if (ids_.IsKnown(slice))
     return;
   OtelArgs otel;
-  SpanAttributes attributes(nullptr, 0, &otel);
+  OtelArgsSink attributes(&otel);
   reader_.ReadArgs(*slice.details, UniqueNames::kByText, &attributes);
   ids_.AddSlice(slice, otel, /*has_ended=*/false);
 }

@@ -8,11 +8,11 @@
 #include <utility>
 
 #include "src/program/io.h"
+#include "src/pztrace/events/otel_args.h"
 #include "src/pztrace/events/timeline_file.h"
 #include "src/pztrace/program_name.h"
 #include "src/pztrace/spans/span_encoder.h"
 #include "src/pztrace/spans/span_ids.h"
-#include "src/pztrace/spans/span_values.h"
 
 namespace pztrace {
 
@@ -101,7 +101,7 @@ bool FindIds(TraceInput* input, SpanIds* ids) {
   callbacks.reads_details = true;
   callbacks.on_slice = [&](const Slice& slice) {
     OtelArgs otel;
-    SpanAttributes attributes(nullptr, 0, &otel);
+    OtelArgsSink attributes(&otel);
     arguments->ReadArgs(*slice.details, UniqueNames::kByText, &attributes);
     ids->AddSlice(slice, otel);
   };

@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "src/pztrace/events/otel_args.h"
 #include "src/pztrace/events/timeline_reader.h"
-#include "src/pztrace/spans/span_values.h"
 #include "src/pztrace/tasks/task_timeline.h"
 
 namespace pztrace {

@@ -11,28 +11,14 @@
 
 #include "protozero/message.h"
 #include "src/program/value_sink.h"
+#include "src/pztrace/events/otel_args.h"
 
 namespace pztrace {
-
-// The arguments of an event that begin with "otel.", which files of
-// OpenTelemetry that were read as traces have.
-struct OtelArgs {
-  std::string trace_id;  // Bytes; empty if there is none.
-  std::string span_id;
-  std::string parent_id;
-  std::string trace_state;
-  std::string status_message;
-  std::string severity_text;
-  uint32_t kind = 0;
-  uint32_t status = 0;
-  int32_t severity = 0;
-};
 
 // Writes the arguments of an event as attributes: the field |attributes| of
 // |record|. Those of OtelArgs go there; they are not written.
 class SpanAttributes final : public program::ValueSink {
  public:
-  // |record| may be null: then only |otel| is set.
   SpanAttributes(protozero::Message* record,
                  uint32_t attributes,
                  OtelArgs* otel)
@@ -50,9 +36,8 @@ class SpanAttributes final : public program::ValueSink {
     bool is_array;
   };
 
-  // Returns the AnyValue for the next value; null if it is not written.
+  // Returns the AnyValue for the next value.
   protozero::Message* NextValue();
-  bool TakeOtel(const program::Value& value);
 
   protozero::Message* const record_;
   const uint32_t attributes_;

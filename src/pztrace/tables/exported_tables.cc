@@ -19,6 +19,7 @@
 #include "src/pztrace/events/timeline_reader.h"
 #include "src/pztrace/tables/division_cells.h"
 #include "src/pztrace/tables/task_rows.h"
+#include "src/pztrace/tasks/span_tasks.h"
 #include "src/pztrace/tasks/task_timeline.h"
 #include "src/pztrace/trace_file/shown_name.h"
 
@@ -204,7 +205,8 @@ class Exporter {
       : host_(host),
         file_(file),
         tables_(tables),
-        reader_(MakeCallbacks(has_unfinished)) {}
+        reader_(MakeCallbacks(has_unfinished),
+                /*finds_spans=*/tables[kTasks] != nullptr) {}
 
   bool Export(TraceInput* input) {
     const bool has_details = tables_[kSlices] || tables_[kInstants];
@@ -213,7 +215,7 @@ class Exporter {
         /*reads_ahead=*/has_details || tables_[kCounters] != nullptr,
         tables_[kSlices] || tables_[kTasks] ? &times_ : nullptr);
     if (tables_[kTasks]) {
-      tasks_.Finish(reader_.end_ns());
+      FinishTasks(&reader_, &tasks_);
       AddTasks(tables_[kTasks].get());
     }
     if (tables_[kLosses])

@@ -30,6 +30,7 @@
 #include "src/pztrace/tables/thread_rows.h"
 #include "src/pztrace/tables/trace_tables.h"
 #include "src/pztrace/tables/track_cells.h"
+#include "src/pztrace/tasks/span_tasks.h"
 #include "src/pztrace/tasks/task_runs.h"
 #include "src/pztrace/tasks/task_timeline.h"
 
@@ -148,7 +149,7 @@ class TraceDatabase {
     callbacks.on_counter = [this](const CounterValue& value) {
       AddCounterValue(value);
     };
-    if (database_->Reads("task") || database_->Reads("stack_sample", "task")) {
+    if (reads_tasks_ || database_->Reads("stack_sample", "task")) {
       callbacks.on_task_step = [this](const protozero::TaskStep& step) {
         tasks_.Add(step);
       };
@@ -295,8 +296,8 @@ class TraceDatabase {
   }
 
   void WriteTasks() {
-    tasks_.Finish(reader_.end_ns());
-    if (!database_->Reads("task"))
+    FinishTasks(&reader_, &tasks_);
+    if (!reads_tasks_)
       return;
     const auto rows = database_->Insert("task", TaskColumns().size() + 1);
     pztrace::WriteTasks(
@@ -387,6 +388,7 @@ class TraceDatabase {
   const bool reads_counters_ = database_->Reads("counter");
   const bool reads_args_ = database_->Reads("args");
   const bool reads_flows_ = database_->Reads("flow");
+  const bool reads_tasks_ = database_->Reads("task");
   const std::unique_ptr<RowWriter> slices_ = Insert("slice", kSliceTable);
   const std::unique_ptr<RowWriter> counters_ = Insert("counter", kCounterTable);
   const std::unique_ptr<RowWriter> arg_rows_ =
@@ -403,7 +405,7 @@ class TraceDatabase {
   TaskTimeline tasks_;
   ThreadTimes times_;
   ThreadNumbers threads_;
-  TimelineReader reader_{MakeCallbacks()};
+  TimelineReader reader_{MakeCallbacks(), reads_tasks_};
   ExportedTracks exported_{reader_.tracks()};
 };
 

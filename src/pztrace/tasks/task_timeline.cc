@@ -38,6 +38,8 @@ void TaskTimeline::Add(const TaskStep& step) {
     task = TaskOf(step.task, process);
     if (step.spawned_at != nullptr)
       tasks_[task].place = places_.Add(step.spawned_at);
+    if (step.kind == Kind::kSwitch)
+      tasks_[task].process = process;
   }
   uint32_t other = kNoIndex;
   if (step.kind == Kind::kSwitch) {
@@ -98,7 +100,8 @@ uint32_t TaskTimeline::ThreadOf(const TaskStep& step) {
 
 uint32_t TaskTimeline::TaskOf(uint64_t number, uint32_t process) {
   const auto next = static_cast<uint32_t>(tasks_.size());
-  const uint32_t task = processes_[process].tasks.Insert(number, next);
+  Process& numbers = processes_[has_unique_numbers_ ? 0 : process];
+  const uint32_t task = numbers.tasks.Insert(number, next);
   if (task == next) {
     tasks_.emplace_back();
     tasks_.back().number = number;

@@ -97,6 +97,10 @@ class TaskTimeline {
   TaskTimeline(const TaskTimeline&) = delete;
   TaskTimeline& operator=(const TaskTimeline&) = delete;
 
+  // Says that numbers of tasks are unique in the trace: a thread may spawn and
+  // wake tasks of other processes. A task is in the process where it runs.
+  // REQUIRES: there is no step yet.
+  void set_has_unique_numbers() { has_unique_numbers_ = true; }
   // Adds a step. Those of a thread come in order of time, those of different
   // threads in any order.
   void Add(const protozero::TaskStep& step);
@@ -194,6 +198,7 @@ class TaskTimeline {
   // Notes that the task has stopped running, or working on its request.
   void ExtendRequest(uint32_t task, uint64_t time_ns);
 
+  bool has_unique_numbers_ = false;
   uint64_t first_ns_ = UINT64_MAX;
   uint64_t end_ns_ = 0;
   // Deques, which grow without a copy.

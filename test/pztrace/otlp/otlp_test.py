@@ -14,7 +14,8 @@ import unittest
 
 import cases
 import wire
-from timeline_command import PZTRACE, TimelineCommandTest
+from html_page import Page
+from timeline_command import PZTRACE, TimelineCommandTest, has_sqlite
 
 BEGIN = 1_700_000_000_000_000_000  # Unix time in nanoseconds.
 
@@ -307,6 +308,11 @@ class OtlpTest(TimelineCommandTest):
     self.assertEqual({row['name']: row['track'] for row in rows},
                      {'in a span': 'spans', 'log': '', 'alone': ''})
 
+  def output_of(self, *arguments):
+    result = subprocess.run([PZTRACE, *arguments], capture_output=True, text=True, check=False)
+    self.assertEqual(result.returncode, 0, result.stderr)
+    return result.stdout
+
   def tasks(self, content, *arguments, code=0):
     self.path.write_bytes(content)
     result = subprocess.run([PZTRACE, 'tasks', *arguments, self.path], capture_output=True,
@@ -320,8 +326,9 @@ class OtlpTest(TimelineCommandTest):
     return [(int(row['ts']) - BEGIN, int(row['dur']), row['state'],
              row['name'].rsplit(' #', 1)[0]) for row in csv.DictReader(io.StringIO(output))]
 
-  def test_requests_of_several_programs_are_tasks(self):
-    documents = [
+  def programs(self):
+    """Two requests, of which one goes through three programs."""
+    return [
         Document({'service.name': 'front'}, http=[
             Span('GET', 0, 100, 1, kind=2), Span('call', 10, 80, 2, parent=1, kind=3),
             Span('other', 5, 15, 11, trace=2, kind=2)]),
@@ -330,7 +337,9 @@ class OtlpTest(TimelineCommandTest):
             Span('query', 25, 60, 5, parent=3, kind=3)]),
         Document({'service.name': 'db'}, sql=[Span('SELECT', 30, 55, 6, parent=5, kind=2,
                                                    status=2)])]
-    for content in forms(documents).values():
+
+  def test_requests_of_several_programs_are_tasks(self):
+    for content in forms(self.programs()).values():
       self.assertEqual(self.path_of(content, 1), [
           (0, 10, 'running', 'front: GET'), (10, 5, 'ready', 'shop: Cart'),
           (15, 10, 'running', 'shop: Cart'), (25, 5, 'ready', 'db: SELECT'),
@@ -341,6 +350,60 @@ class OtlpTest(TimelineCommandTest):
     output = self.tasks(content)
     self.assertIn('65 ns at most: front: GET for call', output)
     self.assertIn('4 tasks of 4 places, 0 of them had not ended', output)
+
+  def test_tasks_are_those_of_each_command(self):
+    """In a file of OpenTelemetry, in a trace made of it, and from a pipe."""
+    spans = forms(self.programs())['varints']
+    self.path.write_bytes(spans)
+    made = self.path.with_name('made')
+    subprocess.run([PZTRACE, 'cut', '-o', made, self.path], check=True)
+    request = '%032x' % 1
+    for content in spans, made.read_bytes():
+      path = self.tasks(content, '--request', request)
+      explained = self.output_of('why', '--request', request, self.path)
+      self.assertEqual(explained.splitlines()[:10], path.splitlines()[:10])
+      self.assertIn('no states of threads', explained)
+      result = subprocess.run([PZTRACE, 'tasks', '--request', request, '-'], input=content,
+                              stdout=subprocess.PIPE, check=True)
+      self.assertEqual(result.stdout.decode(), path)
+
+      rows = [(row['process'], row['place'], row['request'] == request, row['result'],
+               int(row['ts']) - BEGIN, int(row['dur']), int(row['run']), int(row['wait']),
+               json.loads(row['waits'])) for row in self.rows(content, '--tasks')]
+      self.assertEqual(rows, [
+          ('front', 'front: GET', True, 'done', 0, 100, 30, 65,
+           {'call': {'count': 1, 'total': 65, 'max': 65}}),
+          ('front', 'front: other', False, 'done', 5, 10, 10, 0, {}),
+          ('shop', 'shop: Cart', True, 'done', 10, 65, 25, 30,
+           {'query': {'count': 1, 'total': 30, 'max': 30}}),
+          ('db', 'db: SELECT', True, 'failed', 25, 30, 25, 0, {})])
+
+      page = Page(self.output_of('html', self.path))
+      self.assertEqual([row['label'] for row in page.rows if row['kind'] == 'tasks'],
+                       ['tasks of front 1', 'front: GET', 'front: other', 'tasks of shop 2',
+                        'shop: Cart', 'tasks of db 3', 'db: SELECT'])
+      slices = [one for one in page.slices() if one['row'] == 'front: GET']
+      self.assertEqual([(one['name'], one['begin'], one['duration']) for one in slices
+                        if one['depth'] == 1],
+                       [('running', 0, 10), ('waits: call', 10, 65), ('ready', 75, 5),
+                        ('running', 80, 20)])
+      # The spans of the task, with that in which it waits.
+      self.assertEqual({one['name'] for one in slices if one['depth'] > 1}, {'GET', 'call'})
+
+  def test_tasks_in_sql(self):
+    if not has_sqlite():
+      self.skipTest('pztrace was built without SQLite')
+    self.path.write_bytes(forms(self.programs())['varints'])
+    query = ('SELECT process.name, place, (SELECT place FROM task AS p WHERE p.task = t.parent), '
+             'run, wait, ready FROM task AS t JOIN process USING (upid) '
+             "WHERE request = '%032x' ORDER BY ts" % 1)
+    database = self.path.with_name('database')
+    self.output_of('export', '--format', 'sqlite', '-o', database, self.path)
+    for path in self.path, database:
+      rows = list(csv.reader(io.StringIO(self.output_of('sql', '--format', 'csv', path, query))))
+      self.assertEqual(rows[1:], [['front', 'front: GET', '', '30', '65', '5'],
+                                  ['shop', 'shop: Cart', 'front: GET', '25', '30', '10'],
+                                  ['db', 'db: SELECT', 'shop: Cart', '25', '0', '5']])
 
   def test_tasks_of_clocks_apart_and_of_circles(self):
     # The program that is called is ahead of the others, or its clock is behind.
