@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <utility>
 
 #include "protozero/const_bytes.h"
 #include "protozero/field.h"
@@ -202,13 +203,14 @@ bool IsJsonOfOtlp(std::string_view begin) {
                             "\"resource_spans\"", "\"resource_logs\""});
 }
 
-// Appends the whole fields of a message. False if that was not all of it.
-bool AppendFields(std::string_view bytes, std::string* message) {
+// Adds the whole fields of a message. False if that was not all of it.
+bool AddFields(std::string_view bytes,
+               std::vector<std::string_view>* messages) {
   ProtoDecoder decoder(bytes.data(), bytes.size());
   size_t end = 0;
   while (decoder.ReadField())
     end = decoder.read_offset();
-  message->append(bytes.substr(0, end));
+  messages->push_back(bytes.substr(0, end));
   return end == bytes.size();
 }
 
@@ -236,17 +238,17 @@ std::string AppendLines(std::string_view text, std::string* message) {
   return fault;
 }
 
-// Appends messages after their sizes.
-std::string AppendMessages(std::string_view bytes,
-                           OtlpFraming framing,
-                           std::string* message) {
+// Adds messages after their sizes.
+std::string AddMessages(std::string_view bytes,
+                        OtlpFraming framing,
+                        std::vector<std::string_view>* messages) {
   const size_t all = bytes.size();
   while (!bytes.empty()) {
     const std::string place = std::to_string(all - bytes.size());
     uint64_t size = 0;
     if (!TakeSize(framing, &bytes, &size) || size > bytes.size())
       return "the file is truncated after byte " + place;
-    if (!AppendFields(bytes.substr(0, static_cast<size_t>(size)), message))
+    if (!AddFields(bytes.substr(0, static_cast<size_t>(size)), messages))
       return "the message at byte " + place + " is malformed";
     bytes.remove_prefix(static_cast<size_t>(size));
   }
@@ -270,13 +272,19 @@ std::string WhyNotOtlp(std::string_view begin) {
              : "";
 }
 
-std::string AppendOtlpOfFile(std::string_view bytes, std::string* message) {
-  if (IsJsonOfOtlp(bytes))
-    return AppendLines(bytes, message);
-  const OtlpFraming framing = FramingOf(bytes);
+std::string FindOtlpMessages(std::string* content,
+                             std::vector<std::string_view>* messages) {
+  if (IsJsonOfOtlp(*content)) {
+    std::string message;
+    std::string problem = AppendLines(*content, &message);
+    *content = std::move(message);
+    messages->push_back(*content);
+    return problem;
+  }
+  const OtlpFraming framing = FramingOf(*content);
   if (framing != OtlpFraming::kOneMessage)
-    return AppendMessages(bytes, framing, message);
-  return AppendFields(bytes, message) ? "" : "the file is truncated";
+    return AddMessages(*content, framing, messages);
+  return AddFields(*content, messages) ? "" : "the file is truncated";
 }
 
 }  // namespace pztrace

@@ -5,6 +5,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace pztrace {
 
@@ -17,11 +18,12 @@ bool IsOtlp(std::string_view begin);
 // for any other file.
 std::string WhyNotOtlp(std::string_view begin);
 
-// Appends the bytes of all of them in the file, whose content is |bytes|, as
-// one message: its field 1 has ResourceSpans and ResourceLogs. Returns the
-// problem if the file is broken, with all that is before appended; otherwise an
-// empty string.
-std::string AppendOtlpOfFile(std::string_view bytes, std::string* message);
+// Finds all of them in the file whose content is |*content|, as messages in
+// there, whose field 1 has ResourceSpans and ResourceLogs. JSON is replaced by
+// such a message. Returns the problem if the file is broken, with all that is
+// before found; otherwise an empty string.
+std::string FindOtlpMessages(std::string* content,
+                             std::vector<std::string_view>* messages);
 
 }  // namespace pztrace
 

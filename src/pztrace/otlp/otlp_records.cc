@@ -28,58 +28,81 @@ std::string_view OtlpViewOf(ConstBytes bytes) {
   return {reinterpret_cast<const char*>(bytes.data), bytes.size};
 }
 
-std::string OtlpKeyOf(std::string_view trace_id, std::string_view span_id) {
-  std::string key(trace_id);
-  key += span_id;
-  return key;
+uint64_t OtlpKeyOf(std::string_view trace_id, std::string_view span_id) {
+  return program::Fnv1a(span_id, program::Fnv1a(trace_id));
 }
 
-// Sets the thread or the track of a record from one of its attributes.
-void TakePlace(ConstBytes attribute, OtlpRecord* record) {
+// Sets the thread or the track of a place from an attribute.
+void TakePlace(ConstBytes attribute, OtlpPlace* place) {
   const schema::KeyValue::Decoder pair(attribute);
   const std::string_view key = OtlpViewOf(pair.key());
   if (key != kThreadId && key != kThreadName && key != kTrack)
     return;
   const schema::AnyValue::Decoder value(pair.value());
   if (key == kThreadName) {
-    record->thread_name = OtlpViewOf(value.string_value());
+    place->thread_name = OtlpViewOf(value.string_value());
   } else if (key == kTrack) {
-    record->track = OtlpViewOf(value.string_value());
+    place->track = OtlpViewOf(value.string_value());
   } else if (value.has_int_value()) {
-    record->has_thread = true;
-    record->thread = value.int_value();
+    place->has_thread = true;
+    place->thread = value.int_value();
   }
 }
 
 }  // namespace
 
-OtlpRecords::OtlpRecords(std::string_view message) {
-  protozero::ProtoDecoder decoder(message.data(), message.size());
-  while (const Field field = decoder.ReadField()) {
-    if (field.id() == 1 && field.type() == WireType::kLengthDelimited)
-      AddResourceRecords(field.as_bytes());
+OtlpRecords::OtlpRecords(const std::vector<std::string_view>& messages) {
+  for (const std::string_view message : messages) {
+    protozero::ProtoDecoder decoder(message.data(), message.size());
+    while (const Field field = decoder.ReadField()) {
+      if (field.id() == 1 && field.type() == WireType::kLengthDelimited)
+        AddResourceRecords(field.as_bytes());
+    }
   }
   ChooseProcessIds();
   FindParents();
 }
 
-size_t OtlpRecords::FindSpan(std::string_view trace_id,
-                             std::string_view span_id) const {
-  const auto found = spans_.find(OtlpKeyOf(trace_id, span_id));
-  return found != spans_.end() ? found->second : OtlpRecord::kNone;
+uint32_t OtlpRecords::FindSpan(std::string_view trace_id,
+                               std::string_view span_id) const {
+  const uint32_t found = spans_.Find(OtlpKeyOf(trace_id, span_id));
+  if (found == protozero::internal::IdMap::kNone)
+    return OtlpRecord::kNone;
+  // Hashes may collide.
+  const OtlpIds ids = IdsOf(records_[found]);
+  return ids.trace == trace_id && ids.span == span_id ? found
+                                                      : OtlpRecord::kNone;
+}
+
+OtlpIds OtlpRecords::IdsOf(const OtlpRecord& record) {
+  OtlpIds ids;
+  protozero::ProtoDecoder decoder(record.bytes);
+  while (const Field field = decoder.ReadField()) {
+    if (field.type() != WireType::kLengthDelimited)
+      continue;
+    const std::string_view value = OtlpViewOf(field.as_bytes());
+    if (field.id() == (record.is_log ? 9u : 1u))
+      ids.trace = value;
+    else if (field.id() == (record.is_log ? 10u : 4u))
+      ids.parent = value;
+    else if (field.id() == 2 && !record.is_log)
+      ids.span = value;
+  }
+  return ids;
 }
 
 // ResourceSpans and ResourceLogs have the same form down to their records.
 void OtlpRecords::AddResourceRecords(ConstBytes bytes) {
   const schema::ResourceSpans::Decoder decoder(bytes);
-  const size_t resource = AddResource(decoder.resource());
+  const uint32_t resource = AddResource(decoder.resource());
   for (auto it = decoder.scope_spans(); it; ++it)
     AddScopeRecords(resource, *it);
 }
 
-size_t OtlpRecords::AddResource(ConstBytes bytes) {
+uint32_t OtlpRecords::AddResource(ConstBytes bytes) {
+  const auto next = static_cast<uint32_t>(resources_.size());
   const auto [found, is_new] =
-      resource_by_bytes_.emplace(OtlpViewOf(bytes), resources_.size());
+      resource_by_bytes_.emplace(OtlpViewOf(bytes), next);
   if (!is_new)
     return found->second;
   OtlpResource resource;
@@ -98,16 +121,16 @@ size_t OtlpRecords::AddResource(ConstBytes bytes) {
     }
   }
   resources_.push_back(resource);
-  return resources_.size() - 1;
+  return next;
 }
 
-void OtlpRecords::AddScopeRecords(size_t resource, ConstBytes bytes) {
+void OtlpRecords::AddScopeRecords(uint32_t resource, ConstBytes bytes) {
   const schema::ScopeSpans::Decoder decoder(bytes);
   const schema::InstrumentationScope::Decoder scope(decoder.scope());
+  scopes_.push_back({OtlpViewOf(scope.name()), resource});
   for (auto it = decoder.spans(); it; ++it) {
     OtlpRecord record;
-    record.resource = resource;
-    record.scope = OtlpViewOf(scope.name());
+    record.scope = static_cast<uint32_t>(scopes_.size() - 1);
     record.bytes = *it;
     // A span has its ids in these fields.
     bool is_log = false;
@@ -128,26 +151,31 @@ void OtlpRecords::AddSpan(OtlpRecord record) {
     ++num_reversed_;
     record.end = record.start;
   }
-  record.trace_id = OtlpViewOf(span.trace_id());
-  record.span_id = OtlpViewOf(span.span_id());
-  record.parent_id = OtlpViewOf(span.parent_span_id());
+  OtlpPlace place;
   for (auto it = span.attributes(); it; ++it)
-    TakePlace(*it, &record);
-  spans_.emplace(OtlpKeyOf(record.trace_id, record.span_id), records_.size());
+    TakePlace(*it, &place);
+  record.place = PlaceNumberOf(place);
+  spans_.Insert(
+      OtlpKeyOf(OtlpViewOf(span.trace_id()), OtlpViewOf(span.span_id())),
+      static_cast<uint32_t>(records_.size()));
   records_.push_back(record);
 }
 
 void OtlpRecords::AddLog(OtlpRecord record) {
   const schema::LogRecord::Decoder log(record.bytes);
-  record.is_log = true;
+  record.is_log = 1;
   record.start = log.time_unix_nano() != 0 ? log.time_unix_nano()
                                            : log.observed_time_unix_nano();
   record.end = record.start;
-  record.trace_id = OtlpViewOf(log.trace_id());
-  record.parent_id = OtlpViewOf(log.span_id());
-  for (auto it = log.attributes(); it; ++it)
-    TakePlace(*it, &record);
   records_.push_back(record);
+}
+
+uint32_t OtlpRecords::PlaceNumberOf(const OtlpPlace& place) {
+  const auto [found, is_new] =
+      place_numbers_.try_emplace(place, static_cast<uint32_t>(places_.size()));
+  if (is_new)
+    places_.push_back(place);
+  return found->second;
 }
 
 // Programs that do not say theirs get numbers that no other has.
@@ -166,18 +194,19 @@ void OtlpRecords::ChooseProcessIds() {
 }
 
 void OtlpRecords::FindParents() {
-  for (size_t i = 0; i < records_.size(); ++i) {
+  for (uint32_t i = 0; i < records_.size(); ++i) {
     OtlpRecord& record = records_[i];
-    if (!record.parent_id.empty())
-      record.parent = FindSpan(record.trace_id, record.parent_id);
+    const OtlpIds ids = IdsOf(record);
+    if (!ids.parent.empty())
+      record.parent = FindSpan(ids.trace, ids.parent);
     if (record.parent == i)
       record.parent = OtlpRecord::kNone;
   }
   // A span may claim to be its own ancestor: each is visited once.
   std::vector<bool> is_done(records_.size());
-  std::vector<size_t> path;
-  for (size_t i = 0; i < records_.size(); ++i) {
-    for (size_t at = i; at != OtlpRecord::kNone && !is_done[at];
+  std::vector<uint32_t> path;
+  for (uint32_t i = 0; i < records_.size(); ++i) {
+    for (uint32_t at = i; at != OtlpRecord::kNone && !is_done[at];
          at = records_[at].parent) {
       is_done[at] = true;
       path.push_back(at);
@@ -186,7 +215,7 @@ void OtlpRecords::FindParents() {
       OtlpRecord& record = records_[path.back()];
       path.pop_back();
       if (record.parent != OtlpRecord::kNone)
-        record.depth = records_[record.parent].depth + 1;
+        record.depth = (records_[record.parent].depth + 1) & 0x7fffffff;
     }
   }
 }

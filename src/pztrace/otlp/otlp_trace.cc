@@ -121,11 +121,10 @@ class OtlpTraceWriter {
     FindFlows();
     std::vector<Step> steps = lanes_.Steps();
     AddEvents(&steps);
-    std::stable_sort(steps.begin(), steps.end(),
-                     [](const Step& a, const Step& b) {
-                       return std::tie(a.time, a.lane, a.place) <
-                              std::tie(b.time, b.lane, b.place);
-                     });
+    std::sort(steps.begin(), steps.end(), [](const Step& a, const Step& b) {
+      return std::tie(a.time, a.lane, a.place, a.record) <
+             std::tie(b.time, b.lane, b.place, b.record);
+    });
     for (const Step& step : steps)
       WriteStep(step);
     Flush();
@@ -135,12 +134,15 @@ class OtlpTraceWriter {
  private:
   using Packet = protozero::trace::TracePacket;
 
+  using Flow = std::pair<uint32_t, uint64_t>;  // A record, and the number.
   enum class Placed : uint8_t { kNowhere, kOnThread, kOnTrack };
 
   struct EventOfSpan {
-    size_t record;
+    uint32_t record;
     ConstBytes bytes;
   };
+
+  static constexpr uint32_t kNoLane = UINT32_MAX;
 
   template <typename Function>
   void AddPacket(uint64_t time, Function function) {
@@ -212,7 +214,7 @@ class OtlpTraceWriter {
 
   void WriteLane(size_t index) {
     const OtlpLanes::Lane& lane = lanes_.lanes()[index];
-    const OtlpRecord& first = all_[lane.first];
+    const OtlpPlace& place = records_.PlaceOf(all_[lane.first]);
     const OtlpResource& resource = records_.resources()[lane.resource];
     AddPacket(0, [&](Packet* packet) {
       auto* const track = packet->set_track_descriptor();
@@ -220,15 +222,15 @@ class OtlpTraceWriter {
       track->set_parent_uuid(ProcessUuid(resource));
       if (!lane.is_thread) {
         // Viewers show those of one name as one.
-        track->set_name(first.track.data(), first.track.size());
+        track->set_name(place.track.data(), place.track.size());
         return;
       }
       auto* const thread = track->set_thread();
       thread->set_pid(resource.pid);
-      thread->set_tid(first.thread);
-      if (!first.thread_name.empty())
-        thread->set_thread_name(first.thread_name.data(),
-                                first.thread_name.size());
+      thread->set_tid(place.thread);
+      if (!place.thread_name.empty())
+        thread->set_thread_name(place.thread_name.data(),
+                                place.thread_name.size());
     });
   }
 
@@ -238,16 +240,16 @@ class OtlpTraceWriter {
   uint64_t LaneUuid(size_t index) const {
     const OtlpLanes::Lane& lane = lanes_.lanes()[index];
     const uint64_t process = ProcessUuid(records_.resources()[lane.resource]);
+    const OtlpPlace& place = records_.PlaceOf(all_[lane.first]);
     return lane.is_thread
-               ? MixedId(process,
-                         static_cast<uint64_t>(all_[lane.first].thread) * 2)
+               ? MixedId(process, static_cast<uint64_t>(place.thread) * 2)
                : MixedId(process, index * 2 + 1);
   }
 
   // A flow goes to a span from each that it links to, and from its parent if
   // that is on another track.
   void FindFlows() {
-    for (size_t i = 0; i < all_.size(); ++i) {
+    for (uint32_t i = 0; i < all_.size(); ++i) {
       const OtlpRecord& record = all_[i];
       if (record.is_log)
         continue;
@@ -256,7 +258,7 @@ class OtlpTraceWriter {
       const schema::Span::Decoder span(record.bytes);
       for (auto it = span.links(); it; ++it) {
         const schema::Span_Link::Decoder link(*it);
-        const size_t other =
+        const uint32_t other =
             records_.FindSpan(link.trace_id().ToStdStringView(),
                               link.span_id().ToStdStringView());
         if (other != OtlpRecord::kNone && other != i)
@@ -265,35 +267,36 @@ class OtlpTraceWriter {
     }
     std::sort(flows_.begin(), flows_.end());
   }
-  void AddFlow(size_t from, size_t to) {
-    const uint64_t flow = MixedId(OtlpIdNumberOf(all_[from].span_id),
-                                  OtlpIdNumberOf(all_[to].span_id));
+  void AddFlow(uint32_t from, uint32_t to) {
+    const uint64_t flow =
+        MixedId(OtlpIdNumberOf(OtlpRecords::IdsOf(all_[from]).span),
+                OtlpIdNumberOf(OtlpRecords::IdsOf(all_[to]).span));
     flows_.emplace_back(from, flow);
     flows_.emplace_back(to, flow);
   }
 
   // Adds the events of spans, and the logs.
   void AddEvents(std::vector<Step>* steps) {
-    for (size_t i = 0; i < all_.size(); ++i) {
+    for (uint32_t i = 0; i < all_.size(); ++i) {
       const OtlpRecord& record = all_[i];
       if (record.is_log) {
-        Step step = record.parent != OtlpRecord::kNone
-                        ? lanes_.EventOf(record.parent, record.start)
-                        : Step{record.start, SIZE_MAX, 0, StepKind::kEvent, i};
-        step.record = events_.size();
-        steps->push_back(step);
-        events_.push_back({i, record.bytes});
+        AddEvent(record.parent != OtlpRecord::kNone
+                     ? lanes_.EventOf(record.parent, record.start)
+                     : Step{record.start, kNoLane, 0, i, StepKind::kEvent},
+                 {i, record.bytes}, steps);
         continue;
       }
       const schema::Span::Decoder span(record.bytes);
       for (auto it = span.events(); it; ++it) {
         const schema::Span_Event::Decoder event(*it);
-        Step step = lanes_.EventOf(i, event.time_unix_nano());
-        step.record = events_.size();
-        steps->push_back(step);
-        events_.push_back({i, *it});
+        AddEvent(lanes_.EventOf(i, event.time_unix_nano()), {i, *it}, steps);
       }
     }
+  }
+  void AddEvent(Step step, const EventOfSpan& event, std::vector<Step>* steps) {
+    step.record = static_cast<uint32_t>(events_.size());
+    steps->push_back(step);
+    events_.push_back(event);
   }
 
   void WriteStep(const Step& step) {
@@ -309,15 +312,13 @@ class OtlpTraceWriter {
     });
   }
 
-  void WriteSpan(size_t index, TrackEvent* event) {
+  void WriteSpan(uint32_t index, TrackEvent* event) {
     const OtlpRecord& record = all_[index];
     const schema::Span::Decoder span(record.bytes);
     event->set_type(TrackEvent::TYPE_SLICE_BEGIN);
     event->set_name(span.name());
-    if (!record.scope.empty())
-      event->add_categories(record.scope.data(), record.scope.size());
-    auto flow = std::lower_bound(flows_.begin(), flows_.end(),
-                                 std::make_pair(index, uint64_t{0}));
+    AddScope(record, event);
+    auto flow = std::lower_bound(flows_.begin(), flows_.end(), Flow(index, 0));
     for (; flow != flows_.end() && flow->first == index; ++flow)
       event->add_flow_ids(flow->second);
     const bool is_on_thread = lanes_.lanes()[lanes_.LaneOf(index)].is_thread;
@@ -325,9 +326,7 @@ class OtlpTraceWriter {
       AddAttribute(*it, is_on_thread ? Placed::kOnThread : Placed::kOnTrack,
                    event);
     }
-    AddText("otel.trace_id", program::HexOf(record.trace_id), event);
-    AddText("otel.span_id", program::HexOf(record.span_id), event);
-    AddText("otel.parent_span_id", program::HexOf(record.parent_id), event);
+    AddIds(OtlpRecords::IdsOf(record), event);
     AddText("otel.trace_state", span.trace_state().ToStdString(), event);
     constexpr const char* kKinds[] = {"",       "",         "server",
                                       "client", "producer", "consumer"};
@@ -344,11 +343,10 @@ class OtlpTraceWriter {
     const OtlpRecord& record = all_[index];
     event->set_type(TrackEvent::TYPE_INSTANT);
     event->set_track_uuid(
-        step.lane != SIZE_MAX
+        step.lane != kNoLane
             ? LaneUuid(step.lane)
-            : ProcessUuid(records_.resources()[record.resource]));
-    if (!record.scope.empty())
-      event->add_categories(record.scope.data(), record.scope.size());
+            : ProcessUuid(records_.resources()[records_.ResourceOf(record)]));
+    AddScope(record, event);
     if (record.is_log)
       return WriteLog(record, event);
     const schema::Span_Event::Decoder decoder(bytes);
@@ -381,8 +379,8 @@ class OtlpTraceWriter {
       annotation->set_int_value(log.severity_number());
     }
     AddText("otel.severity_text", log.severity_text().ToStdString(), event);
-    AddText("otel.trace_id", program::HexOf(record.trace_id), event);
-    AddText("otel.span_id", program::HexOf(record.parent_id), event);
+    const OtlpIds ids = OtlpRecords::IdsOf(record);
+    AddIds({ids.trace, ids.parent, {}}, event);
   }
 
   // Adds an attribute, but not one that says where a track is: |placed| is what
@@ -401,6 +399,17 @@ class OtlpTraceWriter {
     SetAnnotationValue(pair.value(), 0, annotation);
   }
 
+  void AddScope(const OtlpRecord& record, TrackEvent* event) const {
+    const std::string_view scope = records_.ScopeOf(record);
+    if (!scope.empty())
+      event->add_categories(scope.data(), scope.size());
+  }
+
+  static void AddIds(const OtlpIds& ids, TrackEvent* event) {
+    AddText("otel.trace_id", program::HexOf(ids.trace), event);
+    AddText("otel.span_id", program::HexOf(ids.span), event);
+    AddText("otel.parent_span_id", program::HexOf(ids.parent), event);
+  }
   static void AddText(const char* name,
                       const std::string& text,
                       TrackEvent* event) {
@@ -419,16 +428,16 @@ class OtlpTraceWriter {
   std::string output_;
   protozero::HeapBuffered<Packet> packet_;
   // The flows of each record, in order of records.
-  std::vector<std::pair<size_t, uint64_t>> flows_;
+  std::vector<Flow> flows_;
   std::vector<EventOfSpan> events_;
 };
 
 }  // namespace
 
-bool WriteTraceOfOtlp(std::string_view message,
+bool WriteTraceOfOtlp(const std::vector<std::string_view>& messages,
                       FILE* file,
                       uint64_t* num_reversed) {
-  const OtlpRecords records(message);
+  const OtlpRecords records(messages);
   *num_reversed += records.num_reversed();
   return OtlpTraceWriter(records, file).Write();
 }

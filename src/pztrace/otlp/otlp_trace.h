@@ -7,10 +7,11 @@
 #include <stdio.h>
 
 #include <string_view>
+#include <vector>
 
 namespace pztrace {
 
-// Writes the packets of a trace that has the spans and logs of |message|,
+// Writes the packets of a trace that has the spans and logs of |messages|,
 // whose field 1 has ResourceSpans and ResourceLogs:
 //
 //   OpenTelemetry           trace
@@ -27,7 +28,7 @@ namespace pztrace {
 // whose end is before its beginning gets a duration of 0, and counts in
 // |num_reversed|.
 // Returns false, with errno, if |file| takes no more.
-bool WriteTraceOfOtlp(std::string_view message,
+bool WriteTraceOfOtlp(const std::vector<std::string_view>& messages,
                       FILE* file,
                       uint64_t* num_reversed);
 

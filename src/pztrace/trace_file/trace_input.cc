@@ -7,7 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "protozero/const_bytes.h"
 #include "protozero/proto_decoder.h"
@@ -73,17 +75,16 @@ bool TraceInput::Open(const std::string& file, const char* command) {
 }
 
 bool TraceInput::OpenOtlp(const std::string& file) {
-  std::string bytes;
-  stream_->ReadRest(&bytes);
+  std::string content;
+  stream_->ReadRest(&content);
   std::string why_cut = stream_->error();
-  std::string message;
-  const std::string malformed = AppendOtlpOfFile(bytes, &message);
+  std::vector<std::string_view> messages;
+  const std::string malformed = FindOtlpMessages(&content, &messages);
   if (why_cut.empty())
     why_cut = malformed;
-  bytes = std::string();  // Frees the memory.
   uint64_t num_reversed = 0;
   program::ScopedFile trace(tmpfile());
-  if (!trace || !WriteTraceOfOtlp(message, trace.get(), &num_reversed) ||
+  if (!trace || !WriteTraceOfOtlp(messages, trace.get(), &num_reversed) ||
       fseek(trace.get(), 0, SEEK_SET) != 0) {
     program::PrintError(kProgram, "%s: a temporary file: %s",
                         program::DisplayName(file), strerror(errno));

@@ -7,7 +7,9 @@ import csv
 import gzip
 import io
 import json
+import pathlib
 import random
+import re
 import subprocess
 import sys
 import unittest
@@ -18,6 +20,14 @@ from html_page import Page
 from timeline_command import PZTRACE, TimelineCommandTest, has_sqlite
 
 BEGIN = 1_700_000_000_000_000_000  # Unix time in nanoseconds.
+# Prints the memory that a command takes, in kilobytes.
+MEASURE = '''
+import os, subprocess, sys
+with subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL) as process:
+  _, status, usage = os.wait4(process.pid, 0)
+  process.returncode = status
+print(usage.ru_maxrss if status == 0 else 'failed')
+'''
 
 
 class Any:
@@ -604,6 +614,29 @@ class OtlpTest(TimelineCommandTest):
   def test_many_spans_at_once(self):
     spans = [Span('span', i, 1_000_000, i + 1, trace=i + 1) for i in range(20000)]
     self.assertEqual(len(self.rows(Document({}, scope=spans).bytes())), 20000)
+
+  def test_memory(self):
+    if re.search('is_[at]san *= *true', pathlib.Path('args.gn').read_text()):
+      self.skipTest('sanitizers take memory')
+    # One request after the other, of two programs.
+    attributes = {'http.request.method': 'GET', 'http.response.status_code': 200,
+                  'user.id': 'u12345'}
+    times = (0, 90, 20, 80)
+    request = b''.join(Document({'service.name': name}, http=[span]).bytes() for name, span in (
+        ('front', Span('call', *times[:2], 1, kind=3, attributes=attributes)),
+        ('shop', Span('answer', *times[2:], 2, 1, kind=2, attributes=attributes))))
+    with open(self.path, 'wb') as file:
+      for number in range(50_000):
+        content = request.replace((1).to_bytes(16, 'big'), (number + 1).to_bytes(16, 'big'))
+        for time in times:
+          content = content.replace(wire.fixed64(7, BEGIN + time)[1:],
+                                    wire.fixed64(7, BEGIN + time + 100 * number)[1:])
+        file.write(wire.varint(len(content)) + content)
+    for command, kilobytes in ('top', 60_000), ('tasks', 130_000):
+      # That of a child of this process would be at least what this one takes.
+      result = subprocess.run([sys.executable, '-S', '-c', MEASURE, PZTRACE, command, self.path],
+                              capture_output=True, text=True, check=True)
+      self.assertLess(int(result.stdout), kilobytes, command)
 
 
 if __name__ == '__main__':
