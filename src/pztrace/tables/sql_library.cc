@@ -312,6 +312,16 @@ CREATE PERFETTO VIEW sched_latency_for_running_interval AS
     -- Few threads begin to run at one time, but one thread does so often.
     JOIN sched ON sched.ts = run.ts AND +sched.utid = run.utid
   WHERE run.state = 'Running' ORDER BY run.id;
+CREATE PERFETTO VIEW sched_previous_runnable_on_thread AS
+  SELECT id, prev_runnable_id, prev_wakeup_runnable_id FROM (
+    SELECT id, state,
+      max(id) FILTER (WHERE state <> 'Running') OVER of_thread
+        AS prev_runnable_id,
+      max(id) FILTER (WHERE waker_utid IS NOT NULL AND irq_context IS NOT 1)
+        OVER of_thread AS prev_wakeup_runnable_id
+    FROM thread_state WHERE state IN ('Running', 'R', 'R+') AND dur <> -1
+    WINDOW of_thread AS (PARTITION BY utid ORDER BY id))
+  WHERE state = 'Running' ORDER BY id;
 CREATE PERFETTO VIEW thread_slice_time_in_state AS
   SELECT slice.id, slice.name, utid, thread_name, upid, process_name, state,
     NULL AS io_wait, NULL AS blocked_function, times.dur
@@ -321,6 +331,54 @@ CREATE PERFETTO VIEW thread_slice_time_in_state AS
 CREATE PERFETTO VIEW thread_slice_cpu_time AS
   SELECT id, name, utid, thread_name, upid, process_name, dur AS cpu_time
   FROM thread_slice_time_in_state WHERE state = 'Running';
+
+-- A part is what a thread ran within one period.
+CREATE PERFETTO MACRO _cpu_utilization(
+  size Expr, segments TableOrSubquery)
+RETURNS TableOrSubquery AS (
+  WITH RECURSIVE part(ts, ts_end) AS (
+    SELECT ts, iif(dur = -1, trace_end(), ts + dur) FROM $segments
+    UNION ALL
+    SELECT (ts / $size + 1) * $size, ts_end FROM part
+    WHERE (ts / $size + 1) * $size < ts_end)
+  SELECT ts / $size * $size AS ts,
+    sum(min(ts_end, (ts / $size + 1) * $size) - ts)
+      / (1.0 * $size * (SELECT max(cpu) + 1 FROM sched)) AS utilization,
+    sum(min(ts_end, (ts / $size + 1) * $size) - ts) / (1.0 * $size)
+      AS unnormalized_utilization
+  FROM part GROUP BY 1 ORDER BY 1);
+CREATE PERFETTO FUNCTION cpu_thread_utilization_per_period(
+  interval LONG, utid LONG) RETURNS TABLE(ts LONG) AS
+  SELECT * FROM _cpu_utilization!($interval,
+    (SELECT ts, dur FROM sched WHERE utid = $utid));
+CREATE PERFETTO FUNCTION cpu_thread_utilization_per_second(utid LONG)
+RETURNS TABLE(ts LONG) AS
+  SELECT * FROM _cpu_utilization!(1000000000,
+    (SELECT ts, dur FROM sched WHERE utid = $utid));
+CREATE PERFETTO FUNCTION cpu_process_utilization_per_period(
+  interval LONG, upid LONG) RETURNS TABLE(ts LONG) AS
+  SELECT * FROM _cpu_utilization!($interval,
+    (SELECT ts, dur FROM sched JOIN thread USING (utid) WHERE upid = $upid));
+CREATE PERFETTO FUNCTION cpu_process_utilization_per_second(upid LONG)
+RETURNS TABLE(ts LONG) AS
+  SELECT * FROM _cpu_utilization!(1000000000,
+    (SELECT ts, dur FROM sched JOIN thread USING (utid) WHERE upid = $upid));
+
+-- Of equal values that follow each other, the first and the last have rows of
+-- their own, and those between them have one.
+CREATE PERFETTO MACRO counter_leading_intervals(counter_table TableOrSubquery)
+RETURNS TableOrSubquery AS (
+  SELECT id, ts, lead(ts, 1, trace_end()) OVER of_track - ts AS dur, track_id,
+    value, lead(value) OVER of_track AS next_value,
+    value - lag(value) OVER of_track AS delta_value
+  FROM (
+    SELECT id, ts, track_id, value, lag(value) OVER of_track AS last,
+      lag(value, 2) OVER of_track AS last_but_one,
+      lead(value) OVER of_track AS next
+    FROM $counter_table
+    WINDOW of_track AS (PARTITION BY track_id ORDER BY ts, id))
+  WHERE last IS NOT value OR last_but_one IS NOT value OR next IS NOT value
+  WINDOW of_track AS (PARTITION BY track_id ORDER BY ts, id));
 
 CREATE PERFETTO MACRO intervals_overlap_count(
   segments TableOrSubquery, ts_column ColumnName, dur_column ColumnName)
@@ -412,10 +470,14 @@ CREATE PERFETTO VIEW _track_event_tracks_ordered_groups AS
 
 const std::vector<std::string_view>& SqlModules() {
   static const auto* const kModules =
-      new std::vector<std::string_view>{"intervals.overlap",
+      new std::vector<std::string_view>{"counters.intervals",
+                                        "intervals.overlap",
+                                        "linux.cpu.utilization.process",
+                                        "linux.cpu.utilization.thread",
                                         "linux.perf.samples",
                                         "prelude",
                                         "sched.latency",
+                                        "sched.runnable",
                                         "sched.states",
                                         "sched.thread_level_parallelism",
                                         "sched.time_in_state",

@@ -230,6 +230,17 @@ class PerfettoQueriesTest(QueriesTest):
                 [(10**14, 10**11, 10**8, 10**5, 1666, 27, 1)])
     self.expect('SELECT to_timecode(3600123456789) AS t', [('01:00:00 123 456 789',)])
 
+  def test_intervals_of_counters(self):
+    self.expect('INCLUDE PERFETTO MODULE counters.intervals; '
+                'SELECT ts, dur, value, next_value, delta_value FROM '
+                'counter_leading_intervals!((SELECT * FROM counter)) ORDER BY ts',
+                [(1000, 500, 2, 6, None), (1500, 200, 6, 0, 4), (1700, 200, 0, None, -6)])
+    values = ', '.join('(%d, %d, 1, %d)' % (i, 10 * i, value)
+                       for i, value in enumerate((7, 7, 7, 7, 7, 8, 8, 9)))
+    self.expect('WITH c(id, ts, track_id, value) AS (VALUES %s, (9, 5, 2, 7)) '
+                'SELECT id, dur FROM counter_leading_intervals!(c) ORDER BY id' % values,
+                [(0, 10), (1, 30), (4, 10), (5, 10), (6, 10), (7, 1900 - 70), (9, 1900 - 5)])
+
   def test_losses(self):
     self.expect("SELECT name, value FROM stats WHERE severity = 'data_loss' AND value > 0", [])
     self.database(trace_of("""thread
@@ -334,7 +345,7 @@ class PerfettoQueriesTest(QueriesTest):
 
   def test_what_is_wrong_is_said(self):
     for query, why in (
-        ('INCLUDE PERFETTO MODULE no.such', 'no such module: no.such; built in are intervals.overlap, '),
+        ('INCLUDE PERFETTO MODULE no.such', 'no such module: no.such; built in are counters.intervals, '),
         ('CREATE PERFETTO TABLE x', 'near "PERFETTO"'),
         ('CREATE PERFETTO FUNCTION f(x ANY...) RETURNS LONG DELEGATES TO hash',
          'PERFETTO ... DELEGATES is not supported'),

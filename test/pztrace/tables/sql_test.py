@@ -570,8 +570,9 @@ class CommandTest(SqlTest):
         ('SELECT 1 FROM trace', 'no such table: trace; did you mean track?'),
         ('SELECT 1; SELECT x', 'no such column: x'),
         ('INCLUDE PERFETTO MODULE android.startup', 'no such module: android.startup; '
-         'built in are intervals.overlap, linux.perf.samples, prelude, sched.latency, '
-         'sched.states, sched.thread_level_parallelism, sched.time_in_state, '
+         'built in are counters.intervals, intervals.overlap, linux.cpu.utilization.process, '
+         'linux.cpu.utilization.thread, linux.perf.samples, prelude, sched.latency, '
+         'sched.runnable, sched.states, sched.thread_level_parallelism, sched.time_in_state, '
          'sched.with_context, slices.cpu_time, slices.flow, slices.hierarchy, '
          'slices.self_dur, slices.slices, slices.stack, slices.time_in_state, '
          'slices.with_context, stacks.cpu_profiling, time.conversion, '

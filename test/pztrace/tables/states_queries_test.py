@@ -11,7 +11,7 @@ import sys
 import perfetto_queries_test
 from thread_states import (
     BLOCKED, CREATED, DEAD, KERNEL, READY, RUNNING, SLEEPING, TID, interned_stacks, sample, state,
-    timed_slice, tree)
+    timed_slice, tree, waking)
 from timeline_command import run_sql_cases
 from track_events import described, packet
 from wire import delimited, integer
@@ -127,6 +127,20 @@ class StatesQueriesTest(perfetto_queries_test.QueriesTest):
                 'ORDER BY sched.ts',
                 [(150, 10, 'R'), (170, 20, 'R+'), (235, 5, 'R')])
 
+  def test_who_made_a_thread_run(self):
+    states = [one for one in STATES if one[0] not in (230, 300)]
+    self.database(trace_of(states, OTHER) + waking(230, TID + 1) +
+                  # An interrupt wakes it while the other thread runs.
+                  waking(290, TID + 1, flags=9) + state(300, RUNNING, cpu=1))
+    query = ('SELECT run.ts, ready.ts, thread.name FROM sched_previous_runnable_on_thread AS p '
+             'JOIN thread_state AS run ON p.id = run.id LEFT JOIN thread_state AS ready '
+             'ON %s = ready.id LEFT JOIN thread ON ready.waker_utid = thread.utid '
+             'WHERE run.utid = ' + UTID + ' ORDER BY run.ts')
+    self.expect('INCLUDE PERFETTO MODULE sched.runnable; ' + query % 'prev_runnable_id',
+                [(110, None, None), (170, 150, None), (235, 230, 'other'), (300, 290, 'other')])
+    self.expect(query % 'prev_wakeup_runnable_id',
+                [(110, None, None), (170, None, None), (235, 230, 'other'), (300, 230, 'other')])
+
   def test_how_many_threads_run(self):
     self.expect('INCLUDE PERFETTO MODULE sched.thread_level_parallelism; '
                 'SELECT * FROM sched_active_cpu_count',
@@ -140,6 +154,20 @@ class StatesQueriesTest(perfetto_queries_test.QueriesTest):
                 [(5, 1), (7, 2), (9, 3), (15, 1)])
     self.expect(spans + 'SELECT * FROM intervals_overlap_count_by_group!(spans, ts, dur, kind)',
                 [(5, 1, 'b'), (7, 1, 'a'), (9, 2, 'a'), (15, 1, 'a'), (15, 0, 'b')])
+
+  def test_how_busy_threads_and_processes_are(self):
+    self.expect('INCLUDE PERFETTO MODULE linux.cpu.utilization.thread; '
+                'SELECT ts, round(utilization, 6), round(unnormalized_utilization, 6) '
+                'FROM cpu_thread_utilization_per_period(100, %s)' % UTID,
+                [(100, 0.35, 0.7), (200, 0.125, 0.25), (300, 0.15, 0.3)])
+    self.expect('INCLUDE PERFETTO MODULE linux.cpu.utilization.process; '
+                'SELECT ts, round(utilization, 6), round(unnormalized_utilization, 6) '
+                'FROM process JOIN cpu_process_utilization_per_period(100, process.upid)',
+                [(100, 0.6, 1.2), (200, 0.3, 0.6), (300, 0.15, 0.3)])
+    for query, expected in (('thread_utilization_per_second(%s)' % UTID, 125),
+                            ('process_utilization_per_second((SELECT upid FROM process))', 210)):
+      self.expect('SELECT ts, round(unnormalized_utilization * 1e9, 6) FROM cpu_' + query,
+                  [(0, expected)])
 
   def test_time_in_states_of_slices(self):
     self.expect('INCLUDE PERFETTO MODULE slices.time_in_state; SELECT name, thread_name, '
