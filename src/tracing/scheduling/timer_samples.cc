@@ -45,6 +45,8 @@ struct SampleSlot {
   std::atomic<uint32_t> head{0};
   std::atomic<uint32_t> tail{0};
   std::atomic<uint32_t> num_lost{0};
+  // The largest number of periods that a sample stands for.
+  std::atomic<uint32_t> max_periods{1};
   std::atomic<uint64_t> words[kNumWords];
 
   std::atomic<uint64_t>& at(uint32_t position) {
@@ -65,6 +67,10 @@ std::atomic<bool> g_is_taken[_NSIG];
 constexpr int kMaxWaits = 1000;
 constexpr useconds_t kWaitUs = 1000;
 
+// The longest time that a sample stands for. The clock ticks more often, but a
+// virtual machine may be late.
+constexpr uint64_t kMaxSampleNs = 100000000;
+
 // The end of the main thread's stack.
 std::atomic<uintptr_t> g_main_stack_end{0};
 
@@ -79,6 +85,11 @@ void WriteSample(SampleSlot* slot, int overrun, const void* context) {
     slot->num_lost.fetch_add(1, std::memory_order_relaxed);
     return;
   }
+  // The thread may have blocked the signal for long: nothing says where it ran
+  // meanwhile.
+  const uint32_t passed = static_cast<uint32_t>(std::max(overrun, 0)) + 1;
+  const uint32_t periods = std::min(passed, slot->max_periods.load());
+  slot->num_lost += passed - periods;
   StackWalk walk(context, g_main_stack_end.load(std::memory_order_relaxed));
   uint32_t depth = 0;
   for (; depth < kMaxStackDepth; ++depth) {
@@ -93,7 +104,7 @@ void WriteSample(SampleSlot* slot, int overrun, const void* context) {
   unsigned cpu = 0;
   syscall(SYS_getcpu, &cpu, nullptr, nullptr);
   const uint64_t header[SampleSlot::kHeaderWords] = {
-      depth, static_cast<uint64_t>(std::max(overrun, 0)) + 1,
+      depth, periods,
       static_cast<uint64_t>(now.tv_sec) * 1000000000 +
           static_cast<uint64_t>(now.tv_nsec),
       cpu};
@@ -280,6 +291,8 @@ void TimerSamples::Add(int32_t tid) {
     lacks_timers_ = true;
     return;
   }
+  g_slots[slot].load()->max_periods =
+      static_cast<uint32_t>(std::max(kMaxSampleNs / period_, uint64_t{1}));
   // A timer that nothing deletes would end the program later.
   Timer* timer = nullptr;
   RunsInMemory([&] { timer = &timers_[tid]; });

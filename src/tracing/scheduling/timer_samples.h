@@ -28,7 +28,9 @@ namespace internal {
 // one while the clock ticks gets EINTR.
 //
 // It takes a real-time signal that has no handler. Threads that block it are
-// not sampled. One thread at a time.
+// not sampled; if one blocks it later, for longer than a tenth of a second that
+// it runs, the rest of that time counts as lost samples when it lets the signal
+// in. One thread at a time.
 class TimerSamples {
  public:
   // Takes samples that stand for |period| nanoseconds each.
@@ -50,7 +52,8 @@ class TimerSamples {
 
   // Appends what was sampled since the last call.
   void Take(std::vector<KernelRecord>* records);
-  // Returns how many samples found no room since the last call.
+  // Returns how many samples found no room, or could not be taken, since the
+  // last call.
   uint64_t TakeNumLost();
   // Returns whether a thread could not have a timer.
   bool lacks_timers() const { return lacks_timers_; }

@@ -511,6 +511,49 @@ TEST(LocalThreadsTest, ThreadsThatBlockSignalsAreLeftAlone) {
   });
 }
 
+TEST(LocalThreadsTest, TimeWithABlockedSignalIsNotTheNextFunctions) {
+  internal::TimerSamples timers(1000000);
+  std::string error;
+  if (!timers.Start(&error))
+    GTEST_SKIP() << "not on this processor";
+  std::atomic<int32_t> tid{0};
+  std::atomic<bool> has_timer{false};
+  std::atomic<bool> is_done{false};
+  std::atomic<bool> may_end{false};
+  std::thread thread([&] {
+    tid = ThisThread();
+    while (!has_timer)
+      usleep(100);
+    sigset_t all;
+    sigset_t before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    Compute(500);
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    is_done = true;
+    while (!may_end)
+      usleep(100);
+  });
+  while (tid == 0)
+    usleep(100);
+  EXPECT_TRUE(timers.Follow({tid}));
+  has_timer = true;
+  while (!is_done)
+    usleep(1000);
+  std::vector<internal::KernelRecord> records;
+  timers.Take(&records);
+  EXPECT_FALSE(records.empty());
+  uint64_t num_periods = timers.TakeNumLost();
+  for (const internal::KernelRecord& record : records) {
+    EXPECT_LE(record.num_periods, 100u);
+    num_periods += record.num_periods;
+  }
+  // No time is missing. The clock may not have ticked for a while at the end.
+  EXPECT_GT(num_periods, 300u);
+  may_end = true;
+  thread.join();
+}
+
 TEST(LocalThreadsTest, ThreadsComeAndGoUnderTimers) {
   InChild([] {
     ForbidEvents();
