@@ -1,7 +1,7 @@
 # Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 """Packets of the kernel, and traces of slices whose threads did known things."""
 
-from wire import delimited, integer, varint
+from wire import delimited, integer, read_varint, varint
 from track_events import (
     BEGIN, CLEARED, END, INSTANT, MS, NEEDS_STATE, THREAD, described, name, packet, track)
 
@@ -40,20 +40,45 @@ def timed_slice(begin, end, text, *fields, inner=b'', sequence=1, uuid=THREAD):
           inner + at(end, integer(9, END) + integer(11, uuid)))
 
 
-def interned_stacks(*stacks, mapping='/usr/lib/libc.so.6', sequence=KERNEL):
+def interned_stacks(*stacks, mapping='/usr/lib/libc.so.6', has_names=True, sequence=KERNEL):
   """Interned data with stacks of function names, the outermost first. Their numbers
-  count from 1."""
+  count from 1. Those of functions, in the order of the alphabet, times 16, are their
+  addresses."""
   names = sorted({frame for stack in stacks for frame in stack})
   data = delimited(17, integer(1, 1) + delimited(2, mapping.encode()))
   data += delimited(19, integer(1, 1) + integer(7, 1))
   for iid, text in enumerate(names, 1):
     data += delimited(5, integer(1, iid) + delimited(2, text.encode()))
-    data += delimited(6, integer(1, iid) + integer(2, iid) + integer(3, 1) +
-                      integer(4, 16 * iid))
+    data += delimited(6, integer(1, iid) + integer(2, iid if has_names else 0) +
+                      integer(3, 1) + integer(4, 16 * iid))
   for iid, stack in enumerate(stacks, 1):
     data += delimited(7, integer(1, iid) +
                       b''.join(integer(2, names.index(frame) + 1) for frame in stack))
   return packet(sequence, integer(13, 1), delimited(12, data))
+
+
+def written_by(trace, pid):
+  """The trace as a service writes it that knows the program by this pid."""
+  packets = b''
+  at = 0
+  while at < len(trace):
+    size, at = read_varint(trace, at + 1)
+    packets += delimited(1, trace[at:at + size] + integer(79, pid))
+    at += size
+  return packets
+
+
+def symbol(path, address, text, sequence=KERNEL):
+  """The function at an address of a file."""
+  return packet(sequence, delimited(61, delimited(1, path.encode()) + delimited(
+      3, integer(1, address) + delimited(2, delimited(1, text.encode())))))
+
+
+def in_namespaces(*threads, sequence=KERNEL):
+  """`threads` are (pid, tid, tid in the innermost namespace, for itself)."""
+  return packet(sequence, delimited(2, b''.join(
+      delimited(2, integer(1, tid) + integer(3, pid) + integer(4, 7) + integer(4, inner))
+      for pid, tid, inner in threads)))
 
 
 def sample(time, stack, tid=TID, cpu=0, weight=1000000, mode=1, unit=None, counter='',

@@ -39,7 +39,7 @@ bool WriteNames(const std::string& name,
                 OutputFile* file) {
   bool is_written = true;
   const SymbolCounts counts =
-      WriteSymbolPackets(addresses->Take(), root, /*names_problems=*/true,
+      WriteSymbolPackets(addresses->Take(), root, /*maps=*/nullptr,
                          [&](const std::string& packets) {
                            is_written = file->Write(packets);
                            return is_written;

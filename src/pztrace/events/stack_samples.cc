@@ -9,6 +9,7 @@
 
 #include "protozero/proto_decoder.h"
 #include "protozero/tracing/trace.h"
+#include "src/pztrace/events/mapping_path.h"
 
 namespace pztrace {
 
@@ -239,13 +240,9 @@ uint32_t StackSamples::MappingOf(const KernelPacket& packet, uint64_t iid) {
       packet.FindInterned(InternedData::kMappingsFieldNumber, iid));
   Mapping mapping;
   for (const uint64_t part : interned.path_string_ids()) {
-    const std::string text =
-        InternedText(packet, InternedData::kMappingPathsFieldNumber, part);
-    // A path is one text, or its parts.
-    if (!mapping.path.empty() ||
-        (!text.empty() && text[0] != '/' && text[0] != '['))
-      mapping.path += '/';
-    mapping.path += text;
+    AppendPathPart(
+        InternedText(packet, InternedData::kMappingPathsFieldNumber, part),
+        &mapping.path);
   }
   mapping.build_id = InternedText(packet, InternedData::kBuildIdsFieldNumber,
                                   interned.build_id());

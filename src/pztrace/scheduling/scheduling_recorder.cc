@@ -235,7 +235,7 @@ void SchedulingRecorder::WriteSymbols(
   }
   // A server of debug information would keep the recording from its end.
   unsetenv("DEBUGINFOD_URLS");
-  WriteSymbolPackets(addresses, "", /*names_problems=*/false, write);
+  WriteSymbolPackets(addresses, "", &recording_.maps(), write);
 }
 
 }  // namespace pztrace

@@ -2,6 +2,7 @@
 
 #include "src/pztrace/scheduling/symbol_packets.h"
 
+#include <memory>
 #include <vector>
 
 #include "protozero/scattered_heap_buffer.h"
@@ -67,15 +68,23 @@ class FileSymbols {
 SymbolCounts WriteSymbolPackets(
     const AddressesOfFiles& addresses,
     const std::string& root,
-    bool names_problems,
+    const protozero::internal::CodeMaps* maps,
     const std::function<bool(const std::string&)>& write) {
   SymbolCounts counts;
   for (const auto& [file, places] : addresses) {
-    Symbolizer symbolizer;
+    auto symbolizer = std::make_unique<Symbolizer>();
     std::string error;
-    if (!symbolizer.Open(root, file.first, file.second, &error)) {
+    bool is_open = symbolizer->Open(root, file.first, file.second, &error);
+    const std::string place = is_open || maps == nullptr
+                                  ? ""
+                                  : maps->KeptFile(file.first, file.second);
+    if (!place.empty()) {
+      symbolizer = std::make_unique<Symbolizer>();
+      is_open = symbolizer->Open(place, "", file.second, &error);
+    }
+    if (!is_open) {
       counts.not_found += places.size();
-      if (names_problems) {
+      if (maps == nullptr) {
         program::PrintError(kProgram, "no names of functions of %s: %s",
                             ShownName(file.first).c_str(), error.c_str());
       }
@@ -83,7 +92,7 @@ SymbolCounts WriteSymbolPackets(
     }
     FileSymbols symbols(file, write);
     for (const uint64_t address : places) {
-      const std::vector<Symbolizer::Line> lines = symbolizer.Find(address);
+      const std::vector<Symbolizer::Line> lines = symbolizer->Find(address);
       ++(lines.empty() ? counts.not_found : counts.found);
       if (!lines.empty() && !symbols.Add(address, lines))
         return counts;

@@ -8,6 +8,7 @@
 #include <functional>
 #include <string>
 
+#include "src/tracing/scheduling/code_maps.h"
 #include "src/tracing/scheduling/stack_table.h"
 
 namespace pztrace {
@@ -22,13 +23,13 @@ struct SymbolCounts {
 
 // Finds the functions at addresses of files, and gives their packets to
 // |write|, as records of a Trace. |root| is the folder that has the files, in
-// place of "/"; it may be empty. With |names_problems|, prints which files
-// cannot be used. Stops, and returns what it has counted so far, when |write|
-// returns false.
+// place of "/"; it may be empty. |maps| has the files that its recorder does
+// not find there. Without it, prints which files cannot be used. Stops, and
+// returns what it has counted so far, when |write| returns false.
 SymbolCounts WriteSymbolPackets(
     const AddressesOfFiles& addresses,
     const std::string& root,
-    bool names_problems,
+    const protozero::internal::CodeMaps* maps,
     const std::function<bool(const std::string&)>& write);
 
 }  // namespace pztrace

@@ -9,19 +9,16 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "src/tracing/scheduling/process_files.h"
 
 namespace pztrace {
 
-using protozero::internal::CodeMap;
-using protozero::internal::CodeMapsOf;
+using protozero::internal::kVdso;
+using protozero::internal::OpenVdso;
 
 namespace {
-
-constexpr char kVdso[] = "/[vdso]";
 
 struct Free {
   void operator()(void* memory) const { free(memory); }
@@ -32,22 +29,6 @@ std::string Demangle(const char* name) {
   const std::unique_ptr<char, Free> text(
       abi::__cxa_demangle(name, nullptr, nullptr, &status));
   return text != nullptr ? text.get() : name;
-}
-
-// Returns a file of the code that the kernel maps into each process, or -1.
-int OpenVdso() {
-  for (const CodeMap& map : CodeMapsOf(getpid())) {
-    if (map.path != "[vdso]")
-      continue;
-    const int fd = memfd_create("vdso", MFD_CLOEXEC);
-    if (fd < 0)
-      return -1;
-    const auto* const code = reinterpret_cast<const void*>(map.address);
-    if (write(fd, code, map.size) == static_cast<ssize_t>(map.size))
-      return fd;
-    close(fd);
-  }
-  return -1;
 }
 
 // Returns the name of a function in the debug information.
@@ -88,9 +69,10 @@ class Symbolizer::Impl {
             const std::string& path,
             const std::string& build_id,
             std::string* error) {
-    const int fd = path == kVdso ? OpenVdso()
-                                 : open((root + path).c_str(),
-                                        O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    const int fd =
+        path == std::string("/") + kVdso
+            ? OpenVdso()
+            : open((root + path).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0) {
       *error = strerror(errno);
       return false;

@@ -4,6 +4,7 @@
 
 #include "protozero/proto_decoder.h"
 #include "protozero/tracing/trace.h"
+#include "src/pztrace/events/mapping_path.h"
 
 namespace pztrace {
 
@@ -54,7 +55,7 @@ void TraceAddresses::ReadInterned(ConstBytes bytes, Sequence* sequence) {
     File& file = sequence->mappings[mapping.iid()];
     file = {};
     for (const uint64_t part : mapping.path_string_ids())
-      file.first += "/" + sequence->paths[part];
+      AppendPathPart(sequence->paths[part], &file.first);
     if (mapping.build_id() != 0)
       file.second = sequence->build_ids[mapping.build_id()];
   }

@@ -2,6 +2,11 @@
 
 #include "src/tracing/scheduling/code_maps.h"
 
+#include <fcntl.h>
+#include <sys/resource.h>
+
+#include <utility>
+
 #include "protozero/internal/macros.h"
 
 namespace protozero {
@@ -14,6 +19,17 @@ namespace {
 // maps more code than that has addresses without names.
 constexpr size_t kMaxMapsOfProcess = 16384;
 constexpr size_t kMaxFiles = 16384;
+// The limit of descriptors.
+constexpr size_t kMaxKept = 64;
+
+std::string ReadVdsoId() {
+  const ScopedFd file(OpenVdso());
+  return file.get_unchecked() < 0
+             ? ""
+             : ReadElfFile("/proc/self/fd/" +
+                           std::to_string(file.get_unchecked()))
+                   .build_id;
+}
 
 }  // namespace
 
@@ -55,15 +71,22 @@ void CodeMaps::Insert(int32_t pid, CodeMap added) {
   static_cast<CodeMap&>(map) = std::move(added);
   if (!map.path.empty() && map.path[0] == '/' && !map.is_made_at_run_time() &&
       files_.size() < kMaxFiles) {
-    const auto [file, is_new] =
-        files_.try_emplace({map.path, map.build_id}, ElfFile());
+    const auto [file, is_new] = files_.try_emplace(
+        {map.path, map.build_id.empty() ? map.file_id : map.build_id},
+        ElfFile());
     if (is_new) {
-      file->second =
-          ReadElfFile("/proc/" + std::to_string(pid) + "/root" + map.path);
+      const std::string place = FileOf(pid, map);
+      file->second = ReadElfFile(place);
+      Keep(map.path, file->second.build_id, place);
     }
     map.bias = file->second.BiasAt(map.file_offset);
     if (map.build_id.empty())
       map.build_id = file->second.build_id;
+  } else if (map.path == kVdso) {
+    // All processes have the same, and each kernel another one.
+    if (vdso_id_.empty())
+      vdso_id_ = ReadVdsoId();
+    map.build_id = vdso_id_;
   }
   // Maps that were there before are gone.
   auto it = maps.lower_bound(map.address);
@@ -74,6 +97,28 @@ void CodeMaps::Insert(int32_t pid, CodeMap added) {
   while (it != maps.end() && it->first < map.address + map.size)
     it = maps.erase(it);
   maps.emplace(map.address, std::move(map));
+}
+
+void CodeMaps::Keep(const std::string& path,
+                    const std::string& build_id,
+                    const std::string& place) {
+  if (!keeps_files_ || build_id.empty() || kept_.size() >= kMaxKept)
+    return;
+  ScopedFd file(open(place.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  rlimit limit = {};
+  getrlimit(RLIMIT_NOFILE, &limit);
+  // Leaves descriptors for what is more important.
+  if (file.is_valid() &&
+      static_cast<rlim_t>(file.get_unchecked()) < limit.rlim_cur / 4)
+    kept_.emplace(std::pair(path, build_id), std::move(file));
+}
+
+std::string CodeMaps::KeptFile(const std::string& path,
+                               const std::string& build_id) const {
+  const auto file = kept_.find({path, build_id});
+  return file == kept_.end()
+             ? ""
+             : "/proc/self/fd/" + std::to_string(file->second.get());
 }
 
 const CodeMaps::Map* CodeMaps::Find(int32_t pid, uint64_t address) const {

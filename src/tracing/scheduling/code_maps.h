@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "src/tracing/ipc/scoped_fd.h"
 #include "src/tracing/scheduling/elf_file.h"
 #include "src/tracing/scheduling/kernel_record.h"
 #include "src/tracing/scheduling/process_files.h"
@@ -35,6 +36,10 @@ class CodeMaps {
     }
   };
 
+  // With |keeps_files|, files stay open: one may be gone when its symbols are
+  // looked for, or belong to a container.
+  explicit CodeMaps(bool keeps_files = false) : keeps_files_(keeps_files) {}
+
   // Reads what the process has mapped so far.
   void AddProcess(int32_t pid);
   // Follows mmap(), fork() and exec().
@@ -42,15 +47,26 @@ class CodeMaps {
   void Remove(int32_t pid) { processes_.erase(pid); }
   // Returns null if there is nothing known at the address.
   const Map* Find(int32_t pid, uint64_t address) const;
+  // Returns where a file is open; empty if it is not kept.
+  std::string KeptFile(const std::string& path,
+                       const std::string& build_id) const;
 
  private:
   using Maps = std::map<uint64_t, Map>;
 
   void Insert(int32_t pid, CodeMap map);
+  // Keeps the file at |place| open, which its process finds at |path|.
+  void Keep(const std::string& path,
+            const std::string& build_id,
+            const std::string& place);
 
+  const bool keeps_files_;
   std::unordered_map<int32_t, Maps> processes_;
-  // The files by path and by the build id that the kernel has told.
+  // The files by path and by the build id that the kernel has told, or by what
+  // else it says which file it is.
   std::map<std::pair<std::string, std::string>, ElfFile> files_;
+  std::string vdso_id_;
+  std::map<std::pair<std::string, std::string>, ScopedFd> kept_;
 };
 
 }  // namespace internal

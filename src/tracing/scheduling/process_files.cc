@@ -7,6 +7,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -54,15 +56,27 @@ std::string Read(const std::string& path, size_t max_size = kMaxFileSize) {
 bool ParseMap(const std::string& line, CodeMap* map) {
   uint64_t end = 0;
   char access[5] = {};
+  char device[24] = {};
+  char inode[24] = {};
   int path_at = 0;
-  if (sscanf(line.c_str(), "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %*s %*s %n",
-             &map->address, &end, access, &map->file_offset, &path_at) != 4 ||
+  if (sscanf(line.c_str(),
+             "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %23s %23s %n",
+             &map->address, &end, access, &map->file_offset, device, inode,
+             &path_at) != 6 ||
       access[2] != 'x' || end <= map->address) {
     return false;
   }
   map->size = end - map->address;
   if (path_at > 0 && static_cast<size_t>(path_at) < line.size())
     map->path = line.substr(static_cast<size_t>(path_at));
+  map->file_id = std::string(device) + " " + inode;
+  constexpr std::string_view kDeleted = " (deleted)";
+  if (map->path.size() > kDeleted.size() && map->path[0] == '/' &&
+      map->path.compare(map->path.size() - kDeleted.size(), kDeleted.npos,
+                        kDeleted) == 0) {
+    map->path.resize(map->path.size() - kDeleted.size());
+    map->is_deleted = true;
+  }
   return true;
 }
 
@@ -172,6 +186,35 @@ std::vector<CodeMap> CodeMapsOf(int32_t pid) {
     begin = end + 1;
   }
   return maps;
+}
+
+std::string FileOf(int32_t pid, const CodeMap& map) {
+  std::string path = Folder(pid) + "/root" + map.path;
+  if (!map.is_deleted && access(path.c_str(), F_OK) == 0)
+    return path;
+  // The user's own programs have no more than this.
+  const std::string program = Folder(pid) + "/exe";
+  std::string target(map.path.size() + 64, '\0');
+  const ssize_t size = readlink(program.c_str(), target.data(), target.size());
+  target.resize(static_cast<size_t>(std::max<ssize_t>(size, 0)));
+  if (target == map.path + " (deleted)")
+    return program;
+  char range[40];
+  snprintf(range, sizeof(range), "%" PRIx64 "-%" PRIx64, map.address,
+           map.address + map.size);
+  return Folder(pid) + "/map_files/" + range;
+}
+
+int OpenVdso() {
+  for (const CodeMap& map : CodeMapsOf(getpid())) {
+    if (map.path != kVdso)
+      continue;
+    ScopedFd file(memfd_create("vdso", MFD_CLOEXEC));
+    const auto* const code = reinterpret_cast<const void*>(map.address);
+    if (write(file.get(), code, map.size) == static_cast<ssize_t>(map.size))
+      return file.Release();
+  }
+  return -1;
 }
 
 std::optional<ThreadSums> SumsOf(int32_t pid, int32_t tid) {

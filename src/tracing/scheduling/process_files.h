@@ -47,8 +47,19 @@ struct CodeMap {
   std::string path;
   // The bytes of the file's build id, if the kernel has told it.
   std::string build_id;
+  // The device and inode of the file, if /proc has told them: another file may
+  // have the path in a container, or later.
+  std::string file_id = {};
+  bool is_deleted = false;  // True if /proc says that it has no path any more.
 };
 std::vector<CodeMap> CodeMapsOf(int32_t pid);
+// Returns where the file of a map can be opened while the process lives.
+std::string FileOf(int32_t pid, const CodeMap& map);
+
+// The path of the code that the kernel itself maps into each process.
+inline constexpr char kVdso[] = "[vdso]";
+// Returns a descriptor of a file with that code, or -1.
+int OpenVdso();
 
 // The sums that the kernel keeps of a thread's life, in nanoseconds.
 struct ThreadSums {

@@ -37,6 +37,7 @@ ThreadRecording::ThreadRecording(KernelEvents::Options options)
     : options_(options),
       events_(options),
       states_(this),
+      maps_(/*keeps_files=*/options.follows_processes),
       packets_(options.sample_period()) {}
 
 void ThreadRecording::Begin(TraceContext* context) {

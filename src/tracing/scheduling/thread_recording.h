@@ -76,6 +76,7 @@ class ThreadRecording final : private ThreadStates::Observer {
   }
   // Returns how many records were lost.
   uint64_t num_lost() const { return events_.num_lost(); }
+  const CodeMaps& maps() const { return maps_; }
   const StackTable& stacks() const { return packets_.stacks(); }
 
  private:

@@ -289,9 +289,21 @@ class SchedulingTest(PztraceTest):
     self.record_samples(program)
     self.assertIn(name, self.names())
 
-  def record_samples(self, program):
+  def test_names_of_files_that_are_gone(self):
+    """They are deleted, or replaced, while they run."""
+    name = '(anonymous namespace)::Compute(unsigned long)'
+    program = self.folder / 'busy_threads'
+    for change in 'rm "$0"', 'rm "$0"; cp /bin/true "$0"':
+      program.unlink(missing_ok=True)
+      shutil.copy(BUSY, program)
+      error = self.record_samples('sh', '-c', '"$0" & sleep 0.05; %s; wait' % change, program)
+      if 'this build has no libdw' in error:
+        self.skipTest('no libdw')
+      self.assertIn(name, self.names())
+
+  def record_samples(self, *program):
     code, _, error = self.run_pztrace('record', '-o', self.trace, '--samples', 1000, '--',
-                                      program)
+                                      *program)
     self.assertEqual(code, 0, error)
     return error
 

@@ -8,10 +8,11 @@ import sys
 
 from cases import run_cases
 from thread_states import (
-    BLOCKED, READY, RUNNING, SLEEPING, TID, counted_sample, divided_trace, interned_stacks, sample,
-    state, task_trace, timed_slice, tree, waiting_stack, waking)
+    BLOCKED, DEAD, READY, RUNNING, SLEEPING, TID, counted_sample, divided_trace, in_namespaces,
+    interned_stacks, sample, state, symbol, task_trace, timed_slice, tree, waiting_stack, waking,
+    written_by)
 from timeline_command import PZTRACE, TimelineCommandTest
-from track_events import MS, arg, described, track
+from track_events import MS, PROCESS, arg, described, track
 from wire import delimited, integer
 
 
@@ -191,6 +192,15 @@ interrupted, as for a disk: read < query < serve < main
       trace += state(ms * MS, SLEEPING) + state((ms + 4) * MS, RUNNING)
     output = self.explain(trace + state(70 * MS, SLEEPING), 'answer')
     self.assertIn(' 9 times; 24.00 ms in write\n', output)
+
+  def test_names_of_symbols(self):
+    # A path is one text, or its parts without slashes.
+    for mapping, path in (('[vdso]', '/[vdso]'), ('app', '/app'), ('/usr/app', '/usr/app')):
+      trace = (described() + tree((41, TID, 'main')) + timed_slice(10 * MS, 20 * MS, 'a') +
+               state(5 * MS, RUNNING) + state(25 * MS, SLEEPING) +
+               interned_stacks(['now'], mapping=mapping, has_names=False) + sample(12 * MS, 1))
+      self.assertIn('100 %% %s+0x10' % path.split('/')[-1], self.explain(trace, 'a'))
+      self.assertIn('100 % time_now\n', self.explain(trace + symbol(path, 16, 'time_now'), 'a'))
 
   def test_unknown(self):
     trace = (described() + tree((41, TID, 'main')) + timed_slice(10 * MS, 20 * MS, 'a') +
