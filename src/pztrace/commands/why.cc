@@ -62,7 +62,9 @@ no processor, and waited, where, and what ran instead.
        {"--request ID", "a request of tasks, rather than slices",
         &arguments->request},
        {"--slowest N",
-        "how many slices, default: 10. Without SLICE, the slowest of each name",
+        "how many slices, default: 10. Without SLICE, the slowest of each "
+        "name, or "
+        "the threads that ran most if there is none",
         &arguments->slowest}},
       R"(It needs the states of threads, and for functions the samples of stacks, which
 `pztrace record --why` records.
@@ -270,10 +272,15 @@ void PrintCauses(const ExplainedSlice& slice,
   }
 }
 
-const char* MostlyText(const TimeDivision& times) {
+const char* MostlyText(const ThreadCauses& causes) {
+  const TimeDivision& times = causes.times;
+  if (causes.unknown_ns >
+      std::max({times.ran_ns, times.ready_ns, times.waited_ns}))
+    return "what it did is mostly unknown";
   if (times.waited_ns > times.ran_ns && times.waited_ns > times.ready_ns)
-    return "waited";
-  return times.ready_ns > times.ran_ns ? "had no processor" : "ran";
+    return "it mostly waited";
+  return times.ready_ns > times.ran_ns ? "it mostly had no processor"
+                                       : "it mostly ran";
 }
 
 void PrintSlice(const ExplainedSlice& slice,
@@ -283,14 +290,19 @@ void PrintSlice(const ExplainedSlice& slice,
                 const ThreadNames& names,
                 uint64_t first_ns) {
   const SlowSlice& slow = *slice.slow;
-  const std::string name = ShownName(slow.text->name);
-  printf("%s: %s on %s from %s on%s; it mostly %s\n",
+  std::string name;
+  std::string place;
+  if (slow.text == nullptr) {
+    name = ShownName(names.Get(static_cast<uint32_t>(slow.number)));
+  } else {
+    name = ShownName(slow.text->name);
+    place = " on " + Escaped(FullLabelOf(slow.track, tracks));
+  }
+  printf("%s: %s%s from %s on%s; %s\n",
          name.empty() ? "(no name)" : name.c_str(),
-         DurationText(slow.dur_ns()).c_str(),
-         Escaped(FullLabelOf(slow.track, tracks)).c_str(),
+         DurationText(slow.dur_ns()).c_str(), place.c_str(),
          DurationText(slow.begin_ns - first_ns).c_str(),
-         slow.is_open ? ", and had not ended" : "",
-         MostlyText(slice.causes.times));
+         slow.is_open ? ", and had not ended" : "", MostlyText(slice.causes));
   PrintCauses(slice, others, wakers, names, first_ns);
 }
 
@@ -322,12 +334,21 @@ bool PrintSlices(SlowSlices* slow,
                  TraceInput* input,
                  ThreadTimes* times) {
   slow->Finish();
+  uint64_t first_ns = reader.first_ns();
+  if (name.empty() && slow->slices().empty() &&
+      slow->num_without_thread() == 0) {
+    slow->TakeThreads(times->states());
+    for (const SlowSlice& thread : slow->slices())
+      first_ns = std::min(first_ns, thread.begin_ns);
+  }
   const ThreadNames names(*times, reader.tracks());
   OtherThreads others(times, reader.tracks());
   WakerSlices wakers;
   std::vector<ExplainedSlice> slices;
   for (const SlowSlice& slice : slow->slices()) {
-    const uint32_t thread = times->ThreadOf(slice.track, reader.tracks());
+    const uint32_t thread = slice.text == nullptr
+                                ? static_cast<uint32_t>(slice.number)
+                                : times->ThreadOf(slice.track, reader.tracks());
     slices.push_back(
         {&slice, CausesOf(*times, names, thread, slice.begin_ns, slice.end_ns),
          others.num_waits()});
@@ -352,8 +373,7 @@ bool PrintSlices(SlowSlices* slow,
   for (size_t i = 0; i < slices.size(); ++i) {
     if (i != 0)
       putchar('\n');
-    PrintSlice(slices[i], reader.tracks(), others, wakers, names,
-               reader.first_ns());
+    PrintSlice(slices[i], reader.tracks(), others, wakers, names, first_ns);
   }
   const std::string left_out =
       CountOf(slow->num_without_thread(), "slice") +
@@ -416,11 +436,14 @@ int WhyMain(int argc, char** argv) {
   const bool is_whole =
       ReadTimeline(file, &input, &reader, /*reads_ahead=*/true, &times);
   if (!times.has_states() && !wants_request) {
-    program::PrintError(kProgram,
-                        "%s: has no states of threads; `pztrace record --why` "
-                        "records them, and a pipe cannot be read twice. "
-                        "--request needs none",
-                        program::DisplayName(file));
+    program::PrintError(
+        kProgram, "%s: has no states of threads; %s. --request needs none",
+        program::DisplayName(file),
+        input.stream().Restart()
+            ? "`pztrace record --why` records them, unless it "
+              "says why it cannot"
+            : "they may be there, but a pipe cannot be read "
+              "twice");
     return kFailure;
   }
   FinishTasks(&reader, &timeline);

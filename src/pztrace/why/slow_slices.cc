@@ -3,6 +3,7 @@
 #include "src/pztrace/why/slow_slices.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace pztrace {
 
@@ -66,6 +67,37 @@ void SlowSlices::Add(const Slice& slice, bool is_open, bool has_thread) {
 void SlowSlices::Finish() {
   std::sort(slices_.begin(), slices_.end(), IsSlower);
   slices_.resize(std::min(slices_.size(), limit_));
+}
+
+void SlowSlices::TakeThreads(
+    const protozero::internal::ThreadStateTable& states) {
+  using protozero::internal::ThreadStateTable;
+  std::vector<std::pair<uint64_t, SlowSlice>> threads;  // With their time.
+  for (uint32_t thread = 0; thread < states.num_threads(); ++thread) {
+    const size_t num_parts = states.num_parts(thread);
+    if (num_parts == 0)
+      continue;
+    uint64_t ran_ns = 0;
+    for (size_t i = 0; i < num_parts; ++i) {
+      const ThreadStateTable::Part part = states.PartOf(thread, i);
+      if (part.state == ThreadStateTable::State::kRunning)
+        ran_ns += part.dur_ns();
+    }
+    const ThreadStateTable::Part last = states.PartOf(thread, num_parts - 1);
+    threads.push_back(
+        {ran_ns,
+         {nullptr, thread, 0, states.PartOf(thread, 0).begin_ns,
+          ThreadStateTable::IsOver(last.state) ? last.begin_ns : last.end_ns,
+          !ThreadStateTable::IsOver(last.state)}});
+  }
+  std::sort(threads.begin(), threads.end(), [](const auto& a, const auto& b) {
+    return a.first != b.first ? a.first > b.first
+                              : a.second.number < b.second.number;
+  });
+  threads.resize(std::min(threads.size(), limit_));
+  slices_.clear();
+  for (const auto& [ran_ns, thread] : threads)
+    slices_.push_back(thread);
 }
 
 void SlowSlices::AddInner(const Slice& slice,

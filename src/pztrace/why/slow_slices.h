@@ -29,8 +29,8 @@ class SlowSlices {
       std::string args;  // Members of a JSON object.
     };
 
-    const EventText* text;
-    uint64_t number;
+    const EventText* text;  // Null for a thread's time.
+    uint64_t number;        // The number of the slice, or of the thread.
     uint64_t track;
     uint64_t begin_ns;
     uint64_t end_ns;
@@ -51,6 +51,9 @@ class SlowSlices {
   void Add(const Slice& slice, bool is_open, bool has_thread);
   // Sorts those that are kept, the slowest first. Call it once, after the last.
   void Finish();
+  // Keeps the times of the threads that ran most, for a trace without slices.
+  // Call it in place of Finish().
+  void TakeThreads(const protozero::internal::ThreadStateTable& states);
   // Adds the slice to those that it is within. Call it for all slices of
   // another reading, after Finish().
   void AddInner(const Slice& slice, bool is_open, const TimelineReader& reader);

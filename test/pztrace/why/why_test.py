@@ -209,12 +209,28 @@ interrupted, as for a disk: read < query < serve < main
              state(18 * MS, SLEEPING, dropped=1) + state(30 * MS, RUNNING))
     output = self.explain(trace, 'a')
     self.assertIn('   unknown    7.00 ms  70 %  states are lost, or were not recorded\n', output)
+    self.assertIn('; what it did is mostly unknown\n', output)
     output = self.explain(trace, 'b')
     self.assertIn('   unknown   10.00 ms 100 %', output)
 
+  def test_threads_of_a_program_without_slices(self):
+    trace = (tree((41, TID, 'main'), (41, 43, 'idle')) + interned_stacks(['main', 'sort']) +
+             b''.join(state(ms * MS, kind, tid=tid, cpu=tid - TID) for ms, kind, tid in (
+                 (5, RUNNING, 43), (6, SLEEPING, 43), (10, RUNNING, TID), (16, SLEEPING, TID),
+                 (18, RUNNING, TID), (20, DEAD, TID))) + sample(12 * MS, 1))
+    output, _ = self.run_command(trace)
+    self.assertEqual([line for line in output.splitlines() if ': ' in line], [
+        'main 42: 10.00 ms from 5.00 ms on; it mostly ran',
+        '       ran    8.00 ms  80 %  of 1 sample: 100 % sort',
+        'idle 43: 15.00 ms from 0 ns on, and had not ended; it mostly waited'])
+    output, _ = self.run_command(trace, '--slowest', '1')
+    self.assertNotIn('idle', output)
+    self.assertIn("no slice 'main'", self.explain(trace, 'main', code=1))
+
   def test_slices_without_states(self):
     _, error = self.run_command(described() + timed_slice(1, 2, 'a'), code=1)
-    self.assertIn('has no states of threads', error)
+    self.assertIn('has no states of threads; `pztrace record --why` records them', error)
+    self.assertNotIn('pipe', error)
     _, error = self.run_command(described() + timed_slice(1, 2, 'a') + state(5, RUNNING, tid=43),
                                 code=1)
     self.assertIn('1 slice left out', error)
