@@ -61,8 +61,12 @@ void ThreadNumbers::Describe(const TrackInfo& info) {
     numbers_[info.outer_pid != 0 ? info.outer_pid : info.pid] = info.process;
   }
   const auto thread = threads_.find(info.thread);
-  if (info.is_thread && thread != threads_.end())
-    thread->second.name = info.name;
+  if (!info.is_thread || thread == threads_.end())
+    return;
+  thread->second.name = info.name;
+  // The kernel calls it by the id outside of its namespace.
+  if (info.outer_tid != 0 && info.outer_tid != thread->second.tid)
+    thread_numbers_.emplace(info.outer_tid, info.thread);
 }
 
 void ThreadNumbers::NameProcess(int64_t pid, const std::string& name) {

@@ -115,6 +115,27 @@ std::string CommandLineOf(int32_t pid) {
   return words;
 }
 
+std::vector<int32_t> NamespaceIdsOf(int32_t pid, int32_t tid) {
+  static constexpr char kLine[] = "\nNSpid:";
+  std::vector<int32_t> ids;
+  const std::string text = Read(Folder(pid, tid) + "/status");
+  const size_t at = text.find(kLine);
+  if (at == text.npos)
+    return ids;
+  const std::string line = text.substr(at + strlen(kLine));
+  int size = 0;
+  int32_t id = 0;
+  const char* numbers = line.c_str();
+  // The first is the one in this namespace.
+  for (bool is_first = true;
+       sscanf(numbers, "%*[ \t]%" SCNd32 "%n", &id, &size) == 1;
+       numbers += size, is_first = false) {
+    if (!is_first)
+      ids.push_back(id);
+  }
+  return ids;
+}
+
 int32_t ParentOf(int32_t pid) {
   // The name, in brackets, may have brackets.
   const std::string text = Read(Folder(pid) + "/stat");

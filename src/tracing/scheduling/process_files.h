@@ -25,6 +25,9 @@ std::vector<int32_t> ThreadsOf(int32_t pid);
 std::string ThreadName(int32_t pid, int32_t tid);
 // Returns the words of the process's command, with a space between them.
 std::string CommandLineOf(int32_t pid);
+// Returns the ids of a thread in the PID namespaces below this one, of which
+// each container has one, the innermost last. Empty if the thread is in none.
+std::vector<int32_t> NamespaceIdsOf(int32_t pid, int32_t tid);
 // Returns the id of the process's parent.
 int32_t ParentOf(int32_t pid);
 // Returns the letter of the state in which a thread is, such as 'R' or 'S', or

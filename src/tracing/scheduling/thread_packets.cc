@@ -3,6 +3,7 @@
 #include "src/tracing/scheduling/thread_packets.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "src/tracing/scheduling/process_files.h"
 
@@ -97,6 +98,34 @@ void ThreadPackets::WriteBeginning(uint64_t time) {
     FillProcess(pid, process, tree->add_processes());
   for (const auto& [tid, thread] : states_->threads())
     FillThread(tid, thread, tree->add_threads());
+  if (namespace_ids_.empty())
+    return;
+  packet = context_->NewTracePacket<TracePacket>();
+  packet->set_timestamp(time);
+  auto* const inner = packet->set_process_tree();
+  for (const auto& [tid, thread] : states_->threads())
+    FillNamespaces(tid, thread.pid, inner);
+}
+
+void ThreadPackets::FillNamespaces(int32_t tid,
+                                   int32_t pid,
+                                   trace::ProcessTree* tree) const {
+  const auto ids = namespace_ids_.find(tid);
+  if (ids == namespace_ids_.end())
+    return;
+  if (tid == pid) {
+    auto* const process = tree->add_processes();
+    process->set_pid(pid);
+    process->set_ppid(ParentOf(pid));
+    process->add_cmdline(CommandLineOf(pid));
+    for (const int32_t id : ids->second)
+      process->add_nspid(id);
+  }
+  auto* const thread = tree->add_threads();
+  thread->set_tid(tid);
+  thread->set_tgid(pid);
+  for (const int32_t id : ids->second)
+    thread->add_nstid(id);
 }
 
 void ThreadPackets::WriteState(uint64_t time,
@@ -122,14 +151,28 @@ void ThreadPackets::WriteName(uint64_t time,
 void ThreadPackets::WriteThread(uint64_t time,
                                 int32_t tid,
                                 const ThreadStates::Thread& thread) {
+  {
+    Packet packet = NewPacket(time);
+    FillThread(tid, thread,
+               packet->set_generic_kernel_process_tree()->add_threads());
+  }
+  if (in_namespaces_.count(thread.pid) == 0)
+    return;
+  std::vector<int32_t> ids = NamespaceIdsOf(thread.pid, tid);
+  if (ids.empty())
+    return;
+  namespace_ids_[tid] = std::move(ids);
   Packet packet = NewPacket(time);
-  FillThread(tid, thread,
-             packet->set_generic_kernel_process_tree()->add_threads());
+  FillNamespaces(tid, thread.pid, packet->set_process_tree());
 }
 
 void ThreadPackets::WriteProcess(uint64_t time,
                                  int32_t pid,
                                  const ThreadStates::Process& process) {
+  if (NamespaceIdsOf(pid, pid).empty())
+    in_namespaces_.erase(pid);
+  else
+    in_namespaces_.insert(pid);
   Packet packet = NewPacket(time);
   FillProcess(pid, process,
               packet->set_generic_kernel_process_tree()->add_processes());
@@ -211,6 +254,7 @@ void ThreadPackets::WriteCounters(const KernelRecord& record,
 }
 
 void ThreadPackets::Forget(int32_t tid) {
+  namespace_ids_.erase(tid);
   counts_.erase(counts_.lower_bound({tid, 0}),
                 counts_.upper_bound({tid, UINT32_MAX}));
 }

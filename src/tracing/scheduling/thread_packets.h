@@ -68,6 +68,8 @@ class ThreadPackets final {
   // Begins a packet, before which it repeats what the trace may have forgotten.
   Packet NewPacket(uint64_t time);
   void WriteBeginning(uint64_t time);
+  // Adds a thread whose program is in a PID namespace and calls it otherwise.
+  void FillNamespaces(int32_t tid, int32_t pid, trace::ProcessTree* tree) const;
   void WriteCounters(const KernelRecord& record, trace::StackSample* sample);
   void WriteStack(const CodeMaps& maps,
                   const KernelRecord& record,
@@ -84,6 +86,9 @@ class ThreadPackets final {
   // The threads that are not recorded, and whose names the trace has, since
   // they have woken recorded ones.
   std::set<int32_t> named_wakers_;
+  // The processes in PID namespaces, and the ids of their threads there.
+  std::set<int32_t> in_namespaces_;
+  std::map<int32_t, std::vector<int32_t>> namespace_ids_;
   ChunkID first_chunk_ = 0;
   uint32_t loss_generation_ = 0;
 };

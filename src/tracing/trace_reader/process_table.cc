@@ -45,6 +45,19 @@ int32_t ProcessTable::OuterPid(const Process& process) const {
   return process.writer_pid;
 }
 
+int64_t ProcessTable::OuterTid(const Thread& thread, uint32_t process) const {
+  if (process == kNone)
+    return 0;
+  const int32_t outer_pid = OuterPid(processes_[process]);
+  if (outer_pid == 0)
+    return 0;
+  if (thread.tid == thread.pid)
+    return outer_pid;
+  const auto known = outer_tids_.find(
+      {KeyOf(processes_[process].machine, outer_pid), thread.tid});
+  return known != outer_tids_.end() ? known->second : 0;
+}
+
 uint64_t ProcessTable::WriterKey(int32_t pid, const PacketWriter& writer) {
   return MixOf(KeyOf(writer.machine, writer.pid), static_cast<uint32_t>(pid));
 }

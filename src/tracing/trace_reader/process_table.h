@@ -6,7 +6,9 @@
 #include <stdint.h>
 
 #include <deque>
+#include <map>
 #include <string_view>
+#include <utility>
 
 #include "src/tracing/trace_reader/id_map.h"
 #include "src/tracing/trace_reader/text_table.h"
@@ -106,6 +108,17 @@ class ProcessTable {
   // one than its own pid: then it is in a PID namespace. 0 otherwise, and if
   // its writer has described several processes.
   int32_t OuterPid(const Process& process) const;
+  // Says which tid a thread has in its PID namespace. |pid| and |outer_tid| are
+  // those outside of it.
+  void SetInnerTid(uint32_t machine,
+                   int32_t pid,
+                   int64_t outer_tid,
+                   int64_t tid) {
+    outer_tids_[{KeyOf(machine, pid), tid}] = outer_tid;
+  }
+  // Returns the tid that a thread of |process|, which may be kNone, has outside
+  // of its PID namespace. 0 if that is not known, or if it is in none.
+  int64_t OuterTid(const Thread& thread, uint32_t process) const;
 
  private:
   static uint64_t KeyOf(uint32_t high, int32_t low) {
@@ -135,6 +148,8 @@ class ProcessTable {
   IdMap of_writers_;    // The process, by the writer's and its own pid.
   IdMap only_;          // The process of a writer that has described one only.
   IdMap last_threads_;  // The last thread, by process and tid.
+  // By machine and outer pid, and by the tid in the namespace.
+  std::map<std::pair<uint64_t, int64_t>, int64_t> outer_tids_;
   // The processes and threads that share their id, by it and their name.
   IdMap ordinals_;
   IdMap num_ordinals_;

@@ -343,10 +343,10 @@ std::optional<TrackInfo> ThreadStateTable::InfoForKernel(
     return std::nullopt;
   const std::optional<TrackInfo> process = tracks.Find(info->parent);
   if (process && process->outer_pid != 0 && process->outer_pid != info->pid) {
-    if (info->tid != info->pid)
+    if (info->outer_tid == 0)
       return std::nullopt;
     info->pid = process->outer_pid;
-    info->tid = process->outer_pid;
+    info->tid = info->outer_tid;
   }
   return info;
 }

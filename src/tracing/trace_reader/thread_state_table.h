@@ -123,8 +123,7 @@ class ThreadStateTable {
   // Returns the thread of a track by its number.
   uint32_t Find(uint64_t track, const TraceTracks& tracks) const;
   // Returns the description of a thread's track with the ids that the recorder
-  // sees. A container has others; only that of the main thread is known, and
-  // null is returned for the others.
+  // sees. A container has others; null is returned if they are not known.
   static std::optional<TrackInfo> InfoForKernel(uint64_t track,
                                                 const TraceTracks& tracks);
 

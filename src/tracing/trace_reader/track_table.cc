@@ -201,6 +201,9 @@ void TrackTable::AddProcessTree(ConstBytes bytes) {
   const trace::ProcessTree::Decoder tree(bytes);
   for (const auto entry : tree.processes()) {
     const trace::ProcessTree::Process::Decoder process(entry);
+    // The program, in its namespace, says what it is.
+    if (process.has_nspid())
+      continue;
     const uint32_t index = process_of(process.pid());
     for (const auto argument : process.cmdline()) {
       processes_.NameProcess(index, ProgramOf(TextOf(argument)));
@@ -211,6 +214,13 @@ void TrackTable::AddProcessTree(ConstBytes bytes) {
   for (const auto entry : tree.threads()) {
     const trace::ProcessTree::Thread::Decoder thread(entry);
     const int32_t pid = thread.tgid();
+    if (thread.has_nstid()) {
+      int32_t own = 0;
+      for (const int32_t tid : thread.nstid())
+        own = tid;
+      processes_.SetInnerTid(writer_.machine, pid, thread.tid(), own);
+      continue;
+    }
     processes_.NameThread(
         processes_.ThreadOf(process_of(pid), pid, thread.tid()),
         TextOf(thread.name()), /*is_own=*/false);
@@ -537,14 +547,15 @@ std::optional<TrackInfo> TrackTable::Find(uint64_t uuid) const {
     }
     case Kind::kThread: {
       const ProcessTable::Thread& thread = processes_.thread(track->more);
-      // kNone becomes 0.
-      info.process = ProcessOfThread(thread, track->parent) + 1;
+      const uint32_t process = ProcessOfThread(thread, track->parent);
+      info.process = process + 1;  // kNone becomes 0.
       info.thread = track->more + 1;
       info.shares_id = thread.shares_id;
       info.ordinal = thread.ordinal;
       info.pid = thread.pid;
       info.tid = thread.tid;
       info.is_thread = true;
+      info.outer_tid = processes_.OuterTid(thread, process);
       if (thread.name != TextTable::kEmpty)
         name = texts_->string(thread.name);
       break;

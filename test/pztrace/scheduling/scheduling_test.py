@@ -23,6 +23,8 @@ WAITING = 'TASK_STATE_INTERRUPTIBLE_SLEEP', 'TASK_STATE_UNINTERRUPTIBLE_SLEEP'
 IN_INTERRUPT = 8
 NOBODY = 65534
 SLEPT_S = 100000
+# A program in it is its process 1.
+CONTAINER = ('unshare', '-p', '--fork', '--kill-child', '--mount-proc')
 
 Part = collections.namedtuple('Part', 'name tid begin end ran')
 
@@ -300,6 +302,27 @@ class SchedulingTest(PztraceTest):
       if 'this build has no libdw' in error:
         self.skipTest('no libdw')
       self.assertIn(name, self.names())
+
+  def test_threads_of_a_container_have_states(self):
+    if subprocess.run([*CONTAINER, 'true'], stderr=subprocess.DEVNULL, check=False).returncode:
+      self.skipTest('unshare needs privileges')
+    code, output, error = self.run_pztrace('record', '-o', self.trace, '--scheduling', '--',
+                                           *CONTAINER, BUSY)
+    self.assertEqual(code, 0, error)
+    parts = parse_parts(output)
+    states = States(self, self.decode())
+    inner = {}
+    for packet in self.decode():
+      for tree in packet.all('process_tree'):
+        for thread in tree.all('threads'):
+          tid = thread.int('tid')
+          self.assertEqual(thread.int('tgid'), states.processes[tid])
+          inner[int(thread.get('nstid'))] = tid
+        for process in tree.all('processes'):
+          self.assertEqual(process.get('nspid'), '1')
+    self.assertLessEqual({part.tid for part in parts}, set(inner))
+    for part in parts:
+      self.assertNotEqual(states.runs[inner[part.tid]], [])
 
   def record_samples(self, *program):
     code, _, error = self.run_pztrace('record', '-o', self.trace, '--samples', 1000, '--',

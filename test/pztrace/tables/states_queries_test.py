@@ -10,8 +10,8 @@ import sys
 
 import perfetto_queries_test
 from thread_states import (
-    BLOCKED, CREATED, DEAD, KERNEL, READY, RUNNING, SLEEPING, TID, interned_stacks, sample, state,
-    timed_slice, tree, waking)
+    BLOCKED, CREATED, DEAD, KERNEL, READY, RUNNING, SLEEPING, TID, in_namespaces, interned_stacks,
+    sample, state, timed_slice, tree, waking, written_by)
 from timeline_command import run_sql_cases
 from track_events import described, packet
 from wire import delimited, integer
@@ -97,6 +97,18 @@ class StatesQueriesTest(perfetto_queries_test.QueriesTest):
                 'WHERE tid <> 41 ORDER BY tid',
                 [(7, '/bin/make', 7, 'make'), (8, None, 8, 'cc'), (7, '/bin/make', 9, 'helper'),
                  (41, 'app', 42, 'main')])
+
+  def test_threads_in_a_container_are_those_of_tracks(self):
+    for known, tids in (True, [TID]), (False, [TID, 742]):
+      self.database(written_by(described() + timed_slice(100, 200, 'a'), 700) +
+                    tree((700, 742, 'main')) +
+                    (in_namespaces((700, 742, TID)) if known else b'') +
+                    state(100, RUNNING, tid=742) + state(170, SLEEPING, tid=742))
+      self.expect('SELECT tid FROM thread WHERE tid IN (%d, 742) ORDER BY tid' % TID,
+                  [(tid,) for tid in tids])
+      self.expect('SELECT slice.name, state, thread_state.dur FROM slice '
+                  'JOIN thread_track ON track_id = thread_track.id JOIN thread_state USING (utid) '
+                  'ORDER BY thread_state.ts', [('a', 'Running', 70), ('a', 'S', -1)] if known else [])
 
   def test_time_in_states(self):
     self.expect('INCLUDE PERFETTO MODULE sched.time_in_state; SELECT state, total_runtime, '

@@ -202,6 +202,25 @@ interrupted, as for a disk: read < query < serve < main
       self.assertIn('100 %% %s+0x10' % path.split('/')[-1], self.explain(trace, 'a'))
       self.assertIn('100 % time_now\n', self.explain(trace + symbol(path, 16, 'time_now'), 'a'))
 
+  def test_threads_in_a_container(self):
+    """The program calls its threads 42 and 43. The recorder knows them by other ids, as
+    the packet of a service says."""
+    program = (described() + timed_slice(10 * MS, 20 * MS, 'main work') +
+               track(12, delimited(4, integer(1, 41) + integer(2, 43)), parent=PROCESS) +
+               timed_slice(10 * MS, 20 * MS, 'work', uuid=12, sequence=2))
+    kernel = (tree((700, 742, 'main'), (700, 743, 'worker')) +
+              b''.join(state(ms * MS, kind, tid=tid, cpu=tid - 742) for ms, kind, tid in (
+                  (5, RUNNING, 742), (5, RUNNING, 743), (14, SLEEPING, 743),
+                  (25, SLEEPING, 742), (25, RUNNING, 743))))
+    inner = in_namespaces((700, 742, 42), (700, 743, 43))
+    for trace in inner + written_by(program, 700) + kernel, written_by(program, 700) + kernel + inner:
+      self.assertIn('ran    4.00 ms  40 %', self.explain(trace, 'work'))
+      self.assertIn('ran   10.00 ms 100 %', self.explain(trace, 'main work'))
+    self.assertIn('left out', self.explain(written_by(program, 700) + kernel, 'work', code=1))
+    # Another program's, in another container.
+    self.assertIn('left out', self.explain(
+        written_by(program, 701) + kernel + inner, 'work', code=1))
+
   def test_unknown(self):
     trace = (described() + tree((41, TID, 'main')) + timed_slice(10 * MS, 20 * MS, 'a') +
              timed_slice(40 * MS, 50 * MS, 'b') + state(12 * MS, RUNNING) +
