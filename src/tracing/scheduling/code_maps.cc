@@ -75,8 +75,16 @@ void CodeMaps::Insert(int32_t pid, CodeMap added) {
         {map.path, map.build_id.empty() ? map.file_id : map.build_id},
         ElfFile());
     if (is_new) {
-      const std::string place = FileOf(pid, map);
+      std::string place = FileOf(pid, map);
       file->second = ReadElfFile(place);
+      // Another file has its path by now.
+      if (!map.build_id.empty() && file->second.build_id != map.build_id) {
+        map.is_deleted = true;
+        place = FileOf(pid, map);
+        file->second = ReadElfFile(place);
+        if (file->second.build_id != map.build_id)
+          file->second = ElfFile();
+      }
       Keep(map.path, file->second.build_id, place);
     }
     map.bias = file->second.BiasAt(map.file_offset);
