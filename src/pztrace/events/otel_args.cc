@@ -60,7 +60,15 @@ bool OtelArgs::Take(std::string_view name, const Value& value) {
   if (const auto* number = std::get_if<int64_t>(&value)) {
     if (name == "severity")
       severity = static_cast<int32_t>(*number);
-    return name == "severity";
+    else if (name == "dropped_attributes")
+      dropped_attributes = static_cast<uint32_t>(*number);
+    else if (name == "dropped_events")
+      dropped_events = static_cast<uint32_t>(*number);
+    else if (name == "dropped_links")
+      dropped_links = static_cast<uint32_t>(*number);
+    else
+      return false;
+    return true;
   }
   const auto* const text = std::get_if<std::string_view>(&value);
   if (text == nullptr)

@@ -24,6 +24,9 @@ struct OtelArgs {
   uint32_t kind = 0;
   uint32_t status = 0;
   int32_t severity = 0;
+  uint32_t dropped_attributes = 0;
+  uint32_t dropped_events = 0;
+  uint32_t dropped_links = 0;
 
   // Sets the field of that argument. Returns false if it is not one of them.
   bool Take(std::string_view name, const program::Value& value);

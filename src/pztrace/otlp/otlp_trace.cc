@@ -102,6 +102,53 @@ void SetAnnotationValue(ConstBytes any_value,
   }
 }
 
+// Appends a value of a resource, as a label has it.
+void AppendLabelValue(ConstBytes any_value, int depth, std::string* label) {
+  const schema::AnyValue::Decoder value(any_value);
+  using Case = schema::AnyValue::Decoder::ValueCase;
+  const auto append_list = [&](auto it, char open, char close, auto append) {
+    *label += open;
+    for (bool is_first = true; it && depth < kMaxValueDepth; ++it) {
+      if (!is_first)
+        *label += ',';
+      is_first = false;
+      append(*it);
+    }
+    *label += close;
+  };
+  switch (value.value_case()) {
+    case Case::kStringValue:
+      *label += value.string_value().ToStdStringView();
+      return;
+    case Case::kBoolValue:
+      *label += value.bool_value() ? "true" : "false";
+      return;
+    case Case::kIntValue:
+      *label += std::to_string(value.int_value());
+      return;
+    case Case::kDoubleValue:
+      return program::AppendDouble(value.double_value(), label);
+    case Case::kBytesValue:
+      return program::AppendBase64(value.bytes_value().ToStdStringView(),
+                                   label);
+    case Case::kArrayValue:
+      return append_list(
+          schema::ArrayValue::Decoder(value.array_value()).values(), '[', ']',
+          [&](ConstBytes one) { AppendLabelValue(one, depth + 1, label); });
+    case Case::kKvlistValue:
+      return append_list(
+          schema::KeyValueList::Decoder(value.kvlist_value()).values(), '{',
+          '}', [&](ConstBytes one) {
+            const schema::KeyValue::Decoder pair(one);
+            *label += pair.key().ToStdStringView();
+            *label += '=';
+            AppendLabelValue(pair.value(), depth + 1, label);
+          });
+    case Case::kNotSet:
+      return;
+  }
+}
+
 // Makes the packets.
 class OtlpTraceWriter {
  public:
@@ -199,16 +246,8 @@ class OtlpTraceWriter {
   template <typename Process>
   static void AddLabel(ConstBytes attribute, Process* process) {
     const schema::KeyValue::Decoder pair(attribute);
-    const schema::AnyValue::Decoder value(pair.value());
     std::string label = pair.key().ToStdString() + '=';
-    if (value.has_string_value())
-      label += value.string_value().ToStdStringView();
-    else if (value.has_int_value())
-      label += std::to_string(value.int_value());
-    else if (value.has_bool_value())
-      label += value.bool_value() ? "true" : "false";
-    else
-      return;
+    AppendLabelValue(pair.value(), 0, &label);
     process->add_process_labels(label);
   }
 
@@ -336,6 +375,9 @@ class OtlpTraceWriter {
     if (status.code() == 1 || status.code() == 2)
       AddText("otel.status", status.code() == 1 ? "ok" : "error", event);
     AddText("otel.status_message", status.message().ToStdString(), event);
+    AddCount("otel.dropped_attributes", span.dropped_attributes_count(), event);
+    AddCount("otel.dropped_events", span.dropped_events_count(), event);
+    AddCount("otel.dropped_links", span.dropped_links_count(), event);
   }
 
   void WriteEvent(const Step& step, TrackEvent* event) {
@@ -373,11 +415,8 @@ class OtlpTraceWriter {
       annotation->set_name("otel.body");
       SetAnnotationValue(log.body(), 0, annotation);
     }
-    if (log.severity_number() != 0) {
-      DebugAnnotation* const annotation = event->add_debug_annotations();
-      annotation->set_name("otel.severity");
-      annotation->set_int_value(log.severity_number());
-    }
+    AddCount("otel.severity", log.severity_number(), event);
+    AddCount("otel.dropped_attributes", log.dropped_attributes_count(), event);
     AddText("otel.severity_text", log.severity_text().ToStdString(), event);
     const OtlpIds ids = OtlpRecords::IdsOf(record);
     AddIds({ids.trace, ids.parent, {}}, event);
@@ -410,6 +449,15 @@ class OtlpTraceWriter {
     AddText("otel.span_id", program::HexOf(ids.span), event);
     AddText("otel.parent_span_id", program::HexOf(ids.parent), event);
   }
+
+  static void AddCount(const char* name, int64_t count, TrackEvent* event) {
+    if (count == 0)
+      return;
+    DebugAnnotation* const annotation = event->add_debug_annotations();
+    annotation->set_name(name);
+    annotation->set_int_value(count);
+  }
+
   static void AddText(const char* name,
                       const std::string& text,
                       TrackEvent* event) {

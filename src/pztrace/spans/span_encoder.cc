@@ -52,6 +52,12 @@ void SetOtelFields(const OtelArgs& otel, schema::Span* span) {
                                 : schema::Span::SPAN_KIND_INTERNAL);
   if (!otel.trace_state.empty())
     span->set_trace_state(otel.trace_state);
+  if (otel.dropped_attributes != 0)
+    span->set_dropped_attributes_count(otel.dropped_attributes);
+  if (otel.dropped_events != 0)
+    span->set_dropped_events_count(otel.dropped_events);
+  if (otel.dropped_links != 0)
+    span->set_dropped_links_count(otel.dropped_links);
   if (otel.status == 0)
     return;
   auto* const status = span->set_status();
@@ -200,6 +206,8 @@ SpanEncoder::WaitingInstant SpanEncoder::Encode(const Instant& instant) {
   AddPlace(place, log.get());
   if (otel.severity != 0)
     log->set_severity_number(otel.severity);
+  if (otel.dropped_attributes != 0)
+    log->set_dropped_attributes_count(otel.dropped_attributes);
   if (!otel.severity_text.empty())
     log->set_severity_text(otel.severity_text);
   if (!otel.trace_id.empty())

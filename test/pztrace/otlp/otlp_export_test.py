@@ -185,6 +185,22 @@ class OtlpExportTest(TimelineCommandTest):
       self.assertEqual(spans[0]['args'], values)
       self.assertEqual(attributes(spans[0]['events'][0]['attributes']), values)
 
+  def test_counts_of_what_was_dropped_survive(self):
+    counts = {'droppedAttributesCount': 5, 'droppedEventsCount': 6, 'droppedLinksCount': 7}
+    span = {'traceId': '%032x' % 1, 'spanId': '%016x' % 2, 'name': 's',
+            'startTimeUnixNano': '1000', 'endTimeUnixNano': '2000', **counts}
+    record = {'timeUnixNano': '1500', 'body': {'stringValue': 'text'},
+              'droppedAttributesCount': 8}
+    content = json.dumps({'resourceSpans': [{'scopeSpans': [{'spans': [span]}]}],
+                          'resourceLogs': [{'scopeLogs': [{'logRecords': [record]}]}]}).encode()
+    self.run_command(content, '--format', 'otlp-json', '-o', self.folder)
+    spans = json.loads((self.folder / 'spans.jsonl').read_text())
+    again = spans['resourceSpans'][0]['scopeSpans'][0]['spans'][0]
+    self.assertEqual({name: again.get(name) for name in counts}, counts)
+    logs = json.loads((self.folder / 'logs.jsonl').read_text())
+    again = logs['resourceLogs'][0]['scopeLogs'][0]['logRecords'][0]
+    self.assertEqual(again.get('droppedAttributesCount'), 8)
+
   def test_texts_and_ids_that_a_collector_refuses(self):
     bad = lambda text: delimited(4, delimited(10, text) + delimited(6, text))
     trace = CLOCKS + described() + b''.join((
