@@ -171,7 +171,7 @@ bool BatchBuilder::Read(ThreadState* thread, uint64_t end) {
     const Signal signal = static_cast<Signal>(header.kind & 1);
     // It waits for the next batch, unless it is too large for any.
     if (bytes_ != 0 &&
-        (bytes_ + FieldSize(size) > max_bytes_ || count(signal) >= max_count_))
+        (bytes_ + size > max_bytes_ || count(signal) >= max_count_))
       break;
     position = after;
     if (!Append(signal, header.scope, data, size))

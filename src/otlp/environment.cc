@@ -7,9 +7,7 @@
 #include <stdlib.h>
 
 #include <algorithm>
-#include <locale>
 #include <optional>
-#include <sstream>
 #include <utility>
 
 #include "src/otlp/percent_decoding.h"
@@ -19,6 +17,55 @@
 namespace protozero {
 PROTOZERO_ABI_BEGIN
 namespace otlp {
+
+namespace {
+
+bool IsDecimalDigit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+// Reads a number without a sign, such as 0.25 or 1e-3, with a point also where
+// the program's locale has a comma. It may be off in the last bit.
+bool ReadDecimal(std::string_view text, double* number) {
+  constexpr int kMaxExponent = 400;
+  *number = 0;
+  int exponent = 0;
+  bool has_digit = false;
+  bool has_point = false;
+  size_t i = 0;
+  for (; i < text.size() && (IsDecimalDigit(text[i]) || text[i] == '.'); ++i) {
+    if (text[i] == '.' && has_point)
+      return false;
+    if (text[i] == '.') {
+      has_point = true;
+      continue;
+    }
+    *number = *number * 10 + (text[i] - '0');
+    exponent -= has_point ? 1 : 0;
+    has_digit = true;
+  }
+  if (i != text.size() && has_digit) {
+    const size_t sign = i + 1;
+    if ((text[i] != 'e' && text[i] != 'E') || sign == text.size())
+      return false;
+    const bool is_negative = text[sign] == '-';
+    i = sign + (is_negative || text[sign] == '+' ? 1 : 0);
+    has_digit = false;
+    int written = 0;
+    for (; i < text.size() && IsDecimalDigit(text[i]); ++i) {
+      written = std::min(written * 10 + (text[i] - '0'), kMaxExponent);
+      has_digit = true;
+    }
+    exponent += is_negative ? -written : written;
+  }
+  for (; exponent < 0; ++exponent)
+    *number /= 10;
+  for (; exponent > 0; --exponent)
+    *number *= 10;
+  return has_digit && i == text.size();
+}
+
+}  // namespace
 
 Environment::Environment() {
   if (const char* text = Find("OTEL_SDK_DISABLED")) {
@@ -115,13 +162,7 @@ void Environment::ReadSampler() {
   } else if (name == "traceidratio") {
     double share = 1;
     if (const char* number = Find("OTEL_TRACES_SAMPLER_ARG")) {
-      // The program's locale may have another decimal point.
-      std::istringstream stream(number);
-      stream.imbue(std::locale::classic());
-      stream >> share;
-      if (stream.fail() ||
-          stream.peek() != std::istringstream::traits_type::eof() ||
-          !(share >= 0 && share <= 1)) {
+      if (!ReadDecimal(number, &share) || share > 1) {
         Warn("is no number from 0 to 1");
         share = 1;
       }

@@ -4,7 +4,6 @@
 
 #include <stdlib.h>
 
-#include <locale>
 #include <map>
 #include <string>
 #include <string_view>
@@ -108,22 +107,27 @@ TEST_F(EnvironmentTest, ResourceAttributesMayHaveAnyCharacter) {
   EXPECT_EQ(resource.size(), 103u);
 }
 
-// A decimal comma, as half of the world has it.
-class Comma : public std::numpunct<char> {
-  char do_decimal_point() const override { return ','; }
-};
-
-TEST_F(EnvironmentTest, TheLocaleDoesNotMatter) {
-  const std::locale before =
-      std::locale::global(std::locale(std::locale::classic(), new Comma));
+TEST_F(EnvironmentTest, SharesOfSamplers) {
   Set("OTEL_TRACES_SAMPLER", "traceidratio");
-  Set("OTEL_TRACES_SAMPLER_ARG", "0.25");
-  const Environment environment;
-  std::locale::global(before);
-  EXPECT_EQ(environment.warnings(), "");
-  PipelineOptions options;
-  environment.Apply(&options);
-  EXPECT_NEAR(SampledOf(options), 250, 30);
+  for (const char* share :
+       {"0.25", ".25", "00.250", "25e-2", "2.5E-1", "0.0025e+2", "25000e-5"}) {
+    SCOPED_TRACE(share);
+    Set("OTEL_TRACES_SAMPLER_ARG", share);
+    const Environment environment;
+    EXPECT_EQ(environment.warnings(), "");
+    PipelineOptions options;
+    environment.Apply(&options);
+    EXPECT_NEAR(SampledOf(options), 250, 30);
+  }
+  for (const char* share :
+       {"-0.5", "1.1", "1e1", "1e999999999", "0,5", "0.5x", "0.5e", "0.5e+",
+        ".", "e1", "1.2.3", "nan", "inf", "0x1", " 1"}) {
+    SCOPED_TRACE(share);
+    Set("OTEL_TRACES_SAMPLER_ARG", share);
+    EXPECT_EQ(Environment().warnings(),
+              "OTEL_TRACES_SAMPLER_ARG is no number from 0 to 1: it is "
+              "ignored\n");
+  }
 }
 
 TEST_F(EnvironmentTest, Samplers) {
