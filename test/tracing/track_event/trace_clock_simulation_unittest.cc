@@ -54,7 +54,7 @@ int ReadSimulatedClock(clockid_t, timespec* time) {
 
 #define __builtin_ia32_rdtsc ReadSimulatedCounter
 #define clock_gettime ReadSimulatedClock
-#include "src/tracing/track_event/trace_clock.cc"  // nogncheck
+#include "src/tracing/clock/trace_clock.cc"  // nogncheck
 #undef __builtin_ia32_rdtsc
 #undef clock_gettime
 
