@@ -60,11 +60,12 @@ void Log::Start(internal::ScopeState* scope,
                 const AttributeValue& body,
                 const LogOptions& options) noexcept {
   internal::PipelineState* const pipeline = scope->pipeline;
-  Slot* const slot = BeginSlot(pipeline->Thread(), scope, Signal::kLogs,
+  internal::ThreadState* const thread = pipeline->Thread();
+  Slot* const slot = BeginSlot(thread, scope, Signal::kLogs,
                                BytesTag(LogSchema::kAttributesFieldNumber));
   if (slot == nullptr)
     return;
-  const uint64_t boot_time = internal::ReadClock(CLOCK_BOOTTIME);
+  const uint64_t boot_time = thread->BootTime();
   const uint64_t now =
       boot_time + static_cast<uint64_t>(pipeline->clock.OffsetAt(boot_time));
   uint8_t* pos = slot->pos;
@@ -104,8 +105,7 @@ void Log::End() noexcept {
     return internal::ThreadState::GiveBackFrom(nullptr, slot);
   }
   thread->counters(Signal::kLogs).written.Add(1);
-  thread->Commit(slot);
-  thread->GiveBack(slot);
+  thread->Finish(slot);
 }
 
 }  // namespace otlp

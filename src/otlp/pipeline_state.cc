@@ -24,6 +24,8 @@ uint64_t NextId() {
 }
 
 constexpr size_t kMinThreadBuffer = 4096;
+static_assert(Slot::kInlineSize <= kMinThreadBuffer / 8,
+              "ThreadState::Finish() takes them for small");
 // The threads for which the last half of the memory is enough, at least.
 constexpr size_t kThreadsInRest = 256;
 
@@ -72,6 +74,8 @@ PipelineState::PipelineState(const PipelineOptions& wanted, BatchSink* sink)
   options.resource.clear();
   options.resource_schema_url = {};
   InitLock();
+  // Opens a file the first time, which no span is to do.
+  ::protozero::internal::TraceClock().NowNs();
   if (options.publish_thread_context) {
     if (const char* const error = process_context_.Publish(builder_.resource()))
       SetLastError(error);

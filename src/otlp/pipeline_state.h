@@ -168,6 +168,31 @@ class PipelineState {
   char last_error_[256] = {};
 };
 
+// A record that lies in its slot is small enough for any buffer.
+PROTOZERO_ALWAYS_INLINE void ThreadState::Finish(Slot* slot) {
+  if (PROTOZERO_LIKELY(
+          (slot->size_class | slot->repaired_texts) == 0 &&
+          slot->owner == this &&
+          !pipeline_->is_shut_down.load(std::memory_order_relaxed))) {
+    const RecordHeader header{static_cast<uint32_t>(slot->pos - slot->begin),
+                              slot->scope->number,
+                              static_cast<uint16_t>(slot->signal)};
+    if (PROTOZERO_LIKELY(ring_.AppendFast(header, slot->begin))) {
+      slot->next = free_slots_;
+      free_slots_ = slot;
+      return;
+    }
+  }
+  Commit(slot);
+  GiveBack(slot);
+}
+
+// Returns the boot clock's time for a thread, which may have no state.
+PROTOZERO_ALWAYS_INLINE uint64_t BootTimeOf(ThreadState* thread) {
+  return PROTOZERO_LIKELY(thread != nullptr) ? thread->BootTime()
+                                             : ReadClock(CLOCK_BOOTTIME);
+}
+
 // Adds a pipeline to those of the process, and removes it.
 void RegisterPipeline(PipelineState* pipeline);
 void UnregisterPipeline(PipelineState* pipeline);

@@ -25,7 +25,7 @@ uint64_t Mix(uint64_t number) {
 
 }  // namespace
 
-void SeedRandom() {
+void SeedRandom() noexcept {
   // The child of a fork() has the one thread that forked.
   static const int registered =
       pthread_atfork(nullptr, nullptr, [] { random_state = {}; });
@@ -46,7 +46,7 @@ void SeedRandom() {
     for (int i = 0; i < 4; ++i)
       words[i] = Mix(seed += 0x9e3779b97f4a7c15);
   }
-  words[0] |= words[1] == 0 && words[2] == 0 && words[3] == 0;
+  words[0] |= words[0] == 0;
 }
 
 }  // namespace internal PROTOZERO_HIDDEN

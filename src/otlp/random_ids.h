@@ -24,21 +24,21 @@ struct RandomState {
 inline thread_local RandomState random_state = {};
 
 // Fills the state from the kernel.
-void SeedRandom();
+PROTOZERO_COLD void SeedRandom() noexcept;
 
-// Zeros are the one state that a seeded generator never has.
+// One word tells: a generator that comes to a zero there, once in 2^64 steps,
+// is seeded again.
 PROTOZERO_ALWAYS_INLINE bool IsRandomSeeded() {
-  const uint64_t(&s)[4] = random_state.words;
-  return (s[0] | s[1] | s[2] | s[3]) != 0;
+  return random_state.words[0] != 0;
 }
 
 inline uint64_t RotateLeft(uint64_t word, int bits) {
   return word << bits | word >> (64 - bits);
 }
 
-// Fills |words| with random numbers that are not 0. REQUIRES: IsRandomSeeded().
-// One step of the state makes
-// up to three of them: each from two words of it, as the generator has one.
+// Fills |words| with random numbers; the last two are not 0.
+// REQUIRES: IsRandomSeeded(). One step of the state makes up to three of them:
+// each from two words of it, as the generator has one.
 template <size_t kCount>
 PROTOZERO_ALWAYS_INLINE void MakeRandom(uint64_t (&words)[kCount]) {
   static_assert(kCount <= 3, "more would depend on each other");
@@ -47,7 +47,8 @@ PROTOZERO_ALWAYS_INLINE void MakeRandom(uint64_t (&words)[kCount]) {
   uint64_t* const s = state.words;
   for (size_t i = 0; i < kCount; ++i) {
     words[i] = RotateLeft(s[i] + s[3], 23) + s[i];
-    words[i] += words[i] == 0;
+    if (i + 2 >= kCount)
+      words[i] += words[i] == 0;
   }
   const uint64_t t = s[1] << 17;
   s[2] ^= s[0];

@@ -70,6 +70,7 @@ void UnlockAll() {
 }
 
 void ResetAllInChild() {
+  ::protozero::internal::ResetTraceClockAfterFork();
   PipelineState::last_thread = {0, nullptr};
   for (PipelineState* p = first_pipeline; p != nullptr; p = p->next_pipeline)
     p->ResetInChild(JoinedState(p->id));

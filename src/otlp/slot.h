@@ -29,7 +29,6 @@ struct SlotCounts {
   uint32_t dropped_events = 0;
   uint32_t dropped_links = 0;
   uint32_t repaired_texts = 0;
-  uint16_t num_attributes = 0;
   uint16_t num_events = 0;
   uint16_t num_links = 0;
   StatusCode status = StatusCode::kUnset;
@@ -60,19 +59,19 @@ struct Slot : SlotCounts {
   uint8_t* begin;
   uint8_t* pos;
   uint8_t* end;
-  uint64_t start_time;
+  // The end for attributes that take the fast path: |begin| if none may,
+  // because texts have a short limit, or a KeepRule looks for one.
+  uint8_t* fast_end;
   // From the boot clock to Unix time. An end uses that of its beginning, so
   // that durations are right when the clock is set.
   int64_t clock_offset;
+  // The number of attributes until the limit.
+  uint32_t attributes_left;
   uint16_t end_time_offset;
   // The size of the block is kInlineSize << size_class. 0: in the slot.
   uint8_t size_class;
   uint8_t attribute_tag;
   Signal signal;
-  // Each attribute takes the slow path: texts have a short limit, or a KeepRule
-  // looks for one.
-  bool has_slow_attributes;
-  uint32_t attribute_limit;
   alignas(64) uint8_t inline_bytes[kInlineSize];
 };
 

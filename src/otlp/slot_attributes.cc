@@ -69,15 +69,15 @@ size_t RemoveSameKey(Slot* slot, uint8_t* new_end) {
 }
 
 // Ends an attribute whose key may be there already, or which may be too many.
-PROTOZERO_NOINLINE void EndAttributeSlowPath(Slot* slot, uint8_t* new_end) {
+PROTOZERO_NOINLINE void EndAttributeSlowPath(Slot* slot,
+                                             uint8_t* new_end) noexcept {
   const size_t removed = RemoveSameKey(slot, new_end);
   if (removed == 0) {
-    if (slot->num_attributes >=
-        slot->scope->pipeline->options.attribute_count_limit) {
+    if (slot->attributes_left == 0) {
       ++slot->dropped_attributes;
       return;
     }
-    ++slot->num_attributes;
+    --slot->attributes_left;
   }
   slot->pos = new_end - removed;
 }
@@ -86,12 +86,12 @@ PROTOZERO_ALWAYS_INLINE void EndAttribute(Slot* slot,
                                           uint64_t key_hash,
                                           uint8_t* new_end) {
   const uint64_t bit = uint64_t{1} << (key_hash * 0x9e3779b97f4a7c15 >> 58);
-  if (PROTOZERO_UNLIKELY((slot->key_bits & bit) != 0 ||
-                         slot->num_attributes >= slot->attribute_limit)) {
+  const uint64_t before = slot->key_bits;
+  const uint64_t after = before | bit;
+  if (PROTOZERO_UNLIKELY(after == before || slot->attributes_left == 0))
     return EndAttributeSlowPath(slot, new_end);
-  }
-  slot->key_bits |= bit;
-  ++slot->num_attributes;
+  slot->key_bits = after;
+  --slot->attributes_left;
   slot->pos = new_end;
 }
 
@@ -129,42 +129,82 @@ PROTOZERO_NOINLINE void AddSlowPath(Slot* slot,
   EndAttribute(slot, HashText(KeyAt(pos, slot->attribute_tag)), end);
 }
 
-// Writes the beginning of an attribute with one-byte lengths, up to the value,
-// of |value_size| bytes. Returns null if that is not possible.
-struct Beginning {
-  uint8_t* begin;
-  uint8_t* pos;
-  CopiedText key;
-};
-PROTOZERO_ALWAYS_INLINE Beginning BeginAttribute(Slot* slot,
-                                                 std::string_view key,
-                                                 size_t max_value_size) {
-  const size_t max_size = kAttributeHeader + kKeyHeader + key.size() +
-                          kValueHeader + max_value_size;
-  if (PROTOZERO_UNLIKELY(max_size > 0x7f || key.empty() ||
-                         slot->has_slow_attributes)) {
-    return {nullptr, nullptr, {}};
-  }
-  uint8_t* const pos = RoomFor(slot, max_size);
-  if (PROTOZERO_UNLIKELY(pos == nullptr))
-    return {nullptr, nullptr, {}};
-  pos[0] = slot->attribute_tag;
-  pos[2] = kKeyTag;
-  pos[3] = static_cast<uint8_t>(key.size());
-  uint8_t* const text = pos + kAttributeHeader + kKeyHeader;
-  const CopiedText copied = CopyText(text, key);
-  uint8_t* const value = text + key.size();
-  value[0] = kValueTag;
-  return {pos, value + kValueHeader, copied};
+// The functions below write attributes with one-byte lengths. Each calls only a
+// slow path, as the last thing that it does, so that it saves few registers.
+// Until EndAttribute() the slot is as it was.
+
+PROTOZERO_NOINLINE void AddTextSlowPath(Slot* slot,
+                                        std::string_view key,
+                                        std::string_view value) noexcept {
+  AddSlowPath(slot, key, value);
+}
+PROTOZERO_NOINLINE void AddBoolSlowPath(Slot* slot,
+                                        std::string_view key,
+                                        bool value) noexcept {
+  AddSlowPath(slot, key, value);
+}
+PROTOZERO_NOINLINE void AddIntSlowPath(Slot* slot,
+                                       std::string_view key,
+                                       int64_t value) noexcept {
+  AddSlowPath(slot, key, value);
+}
+PROTOZERO_NOINLINE void AddDoubleSlowPath(Slot* slot,
+                                          std::string_view key,
+                                          double value) noexcept {
+  AddSlowPath(slot, key, value);
 }
 
-// Fills in the lengths, and ends the attribute.
+// Ends an attribute with one-byte lengths whose key or text is not ASCII.
+PROTOZERO_NOINLINE void EndRepaired(Slot* slot, uint8_t* new_end) noexcept {
+  uint8_t* const key = slot->pos + kAttributeHeader + kKeyHeader;
+  const size_t key_size = key[-1];
+  slot->repaired_texts += RepairUtf8(key, key_size);
+  uint8_t* const value = key + key_size + kValueHeader;
+  if (value[0] == BytesTag(AnyValue::kStringValueFieldNumber))
+    slot->repaired_texts += RepairUtf8(value + 2, value[1]);
+  EndAttribute(slot, HashText(KeyAt(slot->pos, slot->attribute_tag)), new_end);
+}
+
+// Returns false if the lengths may need more bytes, or there is no room.
+PROTOZERO_ALWAYS_INLINE bool IsShort(const Slot* slot,
+                                     std::string_view key,
+                                     size_t max_value_size) {
+  const size_t max_size = kAttributeHeader + kKeyHeader + key.size() +
+                          kValueHeader + max_value_size;
+  return max_size <= 0x7f &&
+         slot->fast_end - slot->pos >= static_cast<ptrdiff_t>(max_size) &&
+         !key.empty();
+}
+
+// Writes the beginning of an attribute, up to the value.
+PROTOZERO_ALWAYS_INLINE CopiedText PutKey(uint8_t* pos,
+                                          uint8_t attribute_tag,
+                                          std::string_view key) {
+  pos[0] = attribute_tag;
+  pos[2] = kKeyTag;
+  pos[3] = static_cast<uint8_t>(key.size());
+  return CopyText(pos + kAttributeHeader + kKeyHeader, key);
+}
+
+// Writes the value's headers and its first byte, in one word.
+PROTOZERO_ALWAYS_INLINE void PutValueHeader(uint8_t* pos,
+                                            size_t value_size,
+                                            uint8_t tag,
+                                            size_t first_byte) {
+  PutFixed32(pos, static_cast<uint32_t>(kValueTag | value_size << 8 |
+                                        size_t{tag} << 16 | first_byte << 24));
+}
+
+// Fills in the length, and ends the attribute. |all| is of all its texts.
 PROTOZERO_ALWAYS_INLINE void EndShort(Slot* slot,
-                                      const Beginning& beginning,
+                                      uint8_t* begin,
+                                      const CopiedText& key,
+                                      uint64_t all,
                                       uint8_t* end) {
-  beginning.begin[1] = static_cast<uint8_t>(end - beginning.begin - 2);
-  beginning.pos[-1] = static_cast<uint8_t>(end - beginning.pos);
-  EndAttribute(slot, beginning.key.hash, end);
+  begin[1] = static_cast<uint8_t>(end - begin - 2);
+  if (PROTOZERO_UNLIKELY((all & kHighBits) != 0))
+    return EndRepaired(slot, end);
+  EndAttribute(slot, key.hash, end);
 }
 
 }  // namespace
@@ -172,44 +212,55 @@ PROTOZERO_ALWAYS_INLINE void EndShort(Slot* slot,
 void AddText(Slot* slot,
              std::string_view key,
              std::string_view value) noexcept {
-  Beginning beginning = BeginAttribute(slot, key, 2 + value.size());
-  if (PROTOZERO_LIKELY(beginning.pos != nullptr)) {
-    uint8_t* const pos = beginning.pos;
-    pos[0] = BytesTag(AnyValue::kStringValueFieldNumber);
-    pos[1] = static_cast<uint8_t>(value.size());
-    const CopiedText copied = CopyText(pos + 2, value);
-    if (PROTOZERO_LIKELY(((copied.all | beginning.key.all) & kHighBits) == 0))
-      return EndShort(slot, beginning, pos + 2 + value.size());
-  }
-  AddSlowPath(slot, key, value);
+  if (PROTOZERO_UNLIKELY(!IsShort(slot, key, 2 + value.size())))
+    return AddTextSlowPath(slot, key, value);
+  uint8_t* const begin = slot->pos;
+  const CopiedText copied_key = PutKey(begin, slot->attribute_tag, key);
+  uint8_t* const pos = begin + kAttributeHeader + kKeyHeader + key.size();
+  PutValueHeader(pos, 2 + value.size(),
+                 BytesTag(AnyValue::kStringValueFieldNumber), value.size());
+  uint8_t* const text = pos + kValueHeader + 2;
+  const CopiedText copied = CopyText(text, value);
+  EndShort(slot, begin, copied_key, copied_key.all | copied.all,
+           text + value.size());
 }
 
 void AddBool(Slot* slot, std::string_view key, bool value) noexcept {
-  const Beginning beginning = BeginAttribute(slot, key, 2);
-  if (PROTOZERO_UNLIKELY(beginning.pos == nullptr || !beginning.key.IsAscii()))
-    return AddSlowPath(slot, key, value);
-  beginning.pos[0] = VarIntTag(AnyValue::kBoolValueFieldNumber);
-  beginning.pos[1] = value;
-  EndShort(slot, beginning, beginning.pos + 2);
+  if (PROTOZERO_UNLIKELY(!IsShort(slot, key, 2)))
+    return AddBoolSlowPath(slot, key, value);
+  uint8_t* const begin = slot->pos;
+  const CopiedText copied_key = PutKey(begin, slot->attribute_tag, key);
+  uint8_t* const pos = begin + kAttributeHeader + kKeyHeader + key.size();
+  PutValueHeader(pos, 2, VarIntTag(AnyValue::kBoolValueFieldNumber), value);
+  EndShort(slot, begin, copied_key, copied_key.all, pos + kValueHeader + 2);
 }
 
 void AddInt(Slot* slot, std::string_view key, int64_t value) noexcept {
-  const Beginning beginning = BeginAttribute(slot, key, 11);
-  if (PROTOZERO_UNLIKELY(beginning.pos == nullptr || !beginning.key.IsAscii()))
-    return AddSlowPath(slot, key, value);
-  beginning.pos[0] = VarIntTag(AnyValue::kIntValueFieldNumber);
-  EndShort(slot, beginning,
-           PutVarInt(beginning.pos + 1, static_cast<uint64_t>(value)));
+  const uint64_t number = static_cast<uint64_t>(value);
+  // A larger one calls a function.
+  if (PROTOZERO_UNLIKELY(!IsShort(slot, key, 9) || number >> 56 != 0))
+    return AddIntSlowPath(slot, key, value);
+  uint8_t* const begin = slot->pos;
+  const CopiedText copied_key = PutKey(begin, slot->attribute_tag, key);
+  uint8_t* const pos = begin + kAttributeHeader + kKeyHeader + key.size();
+  uint8_t* const end = PutVarInt(pos + kValueHeader + 1, number);
+  pos[0] = kValueTag;
+  pos[1] = static_cast<uint8_t>(end - (pos + kValueHeader));
+  pos[2] = VarIntTag(AnyValue::kIntValueFieldNumber);
+  EndShort(slot, begin, copied_key, copied_key.all, end);
 }
 
 void AddDouble(Slot* slot, std::string_view key, double value) noexcept {
-  const Beginning beginning = BeginAttribute(slot, key, 9);
-  if (PROTOZERO_UNLIKELY(beginning.pos == nullptr || !beginning.key.IsAscii()))
-    return AddSlowPath(slot, key, value);
+  if (PROTOZERO_UNLIKELY(!IsShort(slot, key, 9)))
+    return AddDoubleSlowPath(slot, key, value);
+  uint8_t* const begin = slot->pos;
+  const CopiedText copied_key = PutKey(begin, slot->attribute_tag, key);
+  uint8_t* const pos = begin + kAttributeHeader + kKeyHeader + key.size();
   uint64_t bits;
   memcpy(&bits, &value, sizeof(bits));
-  beginning.pos[0] = Fixed64Tag(AnyValue::kDoubleValueFieldNumber);
-  EndShort(slot, beginning, PutFixed64(beginning.pos + 1, bits));
+  PutValueHeader(pos, 9, Fixed64Tag(AnyValue::kDoubleValueFieldNumber), 0);
+  EndShort(slot, begin, copied_key, copied_key.all,
+           PutFixed64(pos + kValueHeader + 1, bits));
 }
 
 void AddValue(Slot* slot,

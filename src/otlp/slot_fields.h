@@ -40,10 +40,11 @@ PROTOZERO_ALWAYS_INLINE Slot* BeginSlot(ThreadState* thread,
   slot->begin = slot->inline_bytes;
   slot->pos = slot->inline_bytes;
   slot->end = slot->inline_bytes + Slot::kInlineSize - Slot::kEndRoom;
+  slot->fast_end =
+      scope->pipeline->has_slow_attributes ? slot->begin : slot->end;
   static_cast<SlotCounts&>(*slot) = SlotCounts();
   slot->size_class = 0;
-  slot->has_slow_attributes = scope->pipeline->has_slow_attributes;
-  slot->attribute_limit = scope->pipeline->options.attribute_count_limit;
+  slot->attributes_left = scope->pipeline->options.attribute_count_limit;
   slot->attribute_tag = attribute_tag;
   slot->signal = signal;
   return slot;

@@ -42,6 +42,9 @@ constexpr uint32_t kHasIsRemote = 0x100;
 constexpr uint32_t kIsRemote = 0x200;
 // The one field whose tag has two bytes, and the type of four bytes.
 constexpr uint32_t kFlagsTag = Schema::kFlagsFieldNumber << 3 | 5;
+// The bytes of a time: a tag and a fixed64. That of the end follows that of the
+// beginning.
+constexpr size_t kTimeField = 9;
 
 template <size_t kSize>
 PROTOZERO_ALWAYS_INLINE uint8_t* PutId(uint8_t* pos,
@@ -53,18 +56,48 @@ PROTOZERO_ALWAYS_INLINE uint8_t* PutId(uint8_t* pos,
   return pos + 2 + kSize;
 }
 
-// Makes the id of a span, and that of its trace if it is a root.
-PROTOZERO_ALWAYS_INLINE void MakeIds(SpanContext* context, bool is_root) {
-  if (is_root) {
+// The ids of a span as words, so that compilers keep them in registers.
+struct Ids {
+  uint64_t trace[2] = {};
+  uint64_t span[1] = {};
+  explicit Ids(const SpanContext* context) {
+    if (context != nullptr) {
+      memcpy(trace, context->trace_id.bytes, 16);
+      memcpy(span, context->span_id.bytes, 8);
+    }
+  }
+  bool IsValid() const { return (trace[0] | trace[1]) != 0 && span[0] != 0; }
+};
+
+// Returns the parent that a caller means by |parent|; null for a root.
+PROTOZERO_ALWAYS_INLINE const SpanContext* ParentOf(const SpanContext* parent) {
+  if (parent == nullptr)
+    parent = internal::current_context;
+  return Ids(parent).IsValid() ? parent : nullptr;
+}
+
+// Makes the context of a span, but for its `tracestate`.
+PROTOZERO_ALWAYS_INLINE SpanContext
+MakeIdsAndFlags(const internal::ScopeState* scope, const SpanContext* parent) {
+  Ids ids(parent);
+  if (parent != nullptr) {
+    internal::MakeRandom(ids.span);
+  } else {
     uint64_t words[3];
     internal::MakeRandom(words);
-    memcpy(context->trace_id.bytes, words, 16);
-    memcpy(context->span_id.bytes, words + 2, 8);
-  } else {
-    uint64_t words[1];
-    internal::MakeRandom(words);
-    memcpy(context->span_id.bytes, words, 8);
+    memcpy(ids.trace, words, 16);
+    memcpy(ids.span, words + 2, 8);
   }
+  TraceId trace_id;
+  SpanId span_id;
+  memcpy(trace_id.bytes, ids.trace, 16);
+  memcpy(span_id.bytes, ids.span, 8);
+  const uint8_t is_sampled =
+      scope->pipeline->options.sampler.IsSampled(trace_id, parent);
+  static_assert(SpanContext::kSampled == 1, "a bool is the flag");
+  SpanContext context(trace_id, span_id, is_sampled);
+  context.is_remote = false;
+  return context;
 }
 
 // Makes the span part of a trace that a KeepRule decides. False without memory.
@@ -97,7 +130,8 @@ PROTOZERO_ALWAYS_INLINE void WriteBeginning(Slot* slot,
                                             const SpanContext& context,
                                             const SpanContext* parent,
                                             std::string_view name,
-                                            SpanKind kind) {
+                                            SpanKind kind,
+                                            uint64_t start_time) {
   uint8_t* pos = slot->pos;
   pos = PutId(pos, Schema::kTraceIdFieldNumber, context.trace_id);
   pos = PutId(pos, Schema::kSpanIdFieldNumber, context.span_id);
@@ -107,7 +141,7 @@ PROTOZERO_ALWAYS_INLINE void WriteBeginning(Slot* slot,
     flags |= parent->is_remote ? kIsRemote : 0;
   }
   *pos++ = Fixed64Tag(Schema::kStartTimeUnixNanoFieldNumber);
-  pos = PutFixed64(pos, slot->start_time);
+  pos = PutFixed64(pos, start_time);
   *pos++ = Fixed64Tag(Schema::kEndTimeUnixNanoFieldNumber);
   slot->end_time_offset = static_cast<uint16_t>(pos - slot->begin);
   pos += 8;
@@ -126,59 +160,68 @@ PROTOZERO_ALWAYS_INLINE void WriteBeginning(Slot* slot,
 
 // Returns this time as Unix time, for a span that is open.
 uint64_t UnixTimeIn(const Slot& slot) {
-  return internal::ReadClock(CLOCK_BOOTTIME) +
+  return internal::BootTimeOf(slot.scope->pipeline->Thread()) +
          static_cast<uint64_t>(slot.clock_offset);
+}
+
+// Writes the numbers of what was left out.
+PROTOZERO_NOINLINE void AddDroppedCounts(Slot* slot) noexcept {
+  AddDroppedCount(slot, Schema::kDroppedAttributesCountFieldNumber,
+                  slot->dropped_attributes);
+  AddDroppedCount(slot, Schema::kDroppedEventsCountFieldNumber,
+                  slot->dropped_events);
+  AddDroppedCount(slot, Schema::kDroppedLinksCountFieldNumber,
+                  slot->dropped_links);
+}
+
+// Counts a span that a thread without memory has ended.
+PROTOZERO_COLD void EndWithoutThread(Slot* slot) noexcept {
+  internal::PipelineState* const pipeline = slot->scope->pipeline;
+  CountNoMemory(pipeline, nullptr, Signal::kSpans);
+  if (slot->undecided != nullptr)
+    pipeline->undecided.Abandon(slot);
+  internal::ThreadState::GiveBackFrom(nullptr, slot);
 }
 
 }  // namespace
 
-// A span that is not sampled ends here. Whatever calls a function is the last
-// thing that it does, or elsewhere: so it saves no registers.
-void Tracer::Start(Span* span,
-                   std::string_view name,
-                   const SpanOptions& options) const noexcept {
-  if (PROTOZERO_UNLIKELY(!internal::IsRandomSeeded()))
-    return StartAfterSeed(span, name, options);
-  const SpanContext* parent =
-      options.parent != nullptr ? options.parent : internal::current_context;
-  SpanContext& context = span->context_;
-  bool has_state = false;
-  if (parent != nullptr && parent->IsValid()) {
-    context.trace_id = parent->trace_id;
-    has_state = !parent->trace_state.empty();
-  } else {
-    parent = nullptr;
-  }
-  MakeIds(&context, parent == nullptr);
-  const bool is_sampled =
-      scope_->pipeline->options.sampler.IsSampled(context.trace_id, parent);
-  context.flags = is_sampled ? SpanContext::kSampled : 0;
-  if (is_sampled || PROTOZERO_UNLIKELY(has_state))
-    Continue(span, parent, name, options);
-}
+namespace internal {
+namespace {
 
-PROTOZERO_COLD void Tracer::StartAfterSeed(
-    Span* span,
-    std::string_view name,
-    const SpanOptions& options) const noexcept {
-  internal::SeedRandom();
-  Start(span, name, options);
-}
-
-// Does what a span needs that has a `tracestate` or is sampled.
-PROTOZERO_NOINLINE void Tracer::Continue(
-    Span* span,
-    const SpanContext* parent,
-    std::string_view name,
-    const SpanOptions& options) const noexcept {
-  SpanContext& context = span->context_;
-  if (parent != nullptr && PROTOZERO_UNLIKELY(!parent->trace_state.empty()))
+PROTOZERO_COLD SpanContext
+MakeContextSlowPath(ScopeState* scope, const SpanContext* parent) noexcept {
+  if (!IsRandomSeeded())
+    SeedRandom();
+  SpanContext context = MakeIdsAndFlags(scope, parent);
+  if (parent != nullptr)
     context.trace_state = parent->trace_state;
-  if (PROTOZERO_UNLIKELY(!context.IsSampled()))
-    return;
-  internal::PipelineState* const pipeline = scope_->pipeline;
+  return context;
+}
+
+}  // namespace
+
+// A span that is not sampled needs no more than this. It calls a function as
+// the last thing that it does, and so saves few registers.
+SpanContext MakeContext(ScopeState* scope, const SpanContext* parent) noexcept {
+  parent = ParentOf(parent);
+  if (PROTOZERO_UNLIKELY(!IsRandomSeeded() ||
+                         (parent != nullptr && !parent->trace_state.empty()))) {
+    return MakeContextSlowPath(scope, parent);
+  }
+  return MakeIdsAndFlags(scope, parent);
+}
+
+}  // namespace internal
+
+void Span::StartRecording(internal::ScopeState* scope,
+                          std::string_view name,
+                          SpanKind kind,
+                          const SpanContext* parent) noexcept {
+  parent = ParentOf(parent);
+  SpanContext& context = context_;
+  internal::PipelineState* const pipeline = scope->pipeline;
   internal::ThreadState* const thread = pipeline->Thread();
-  Slot* const slot = BeginSlot(thread, scope_, Signal::kSpans,
+  Slot* const slot = BeginSlot(thread, scope, Signal::kSpans,
                                BytesTag(Schema::kAttributesFieldNumber));
   if (PROTOZERO_UNLIKELY(slot == nullptr))
     return;
@@ -187,13 +230,15 @@ PROTOZERO_NOINLINE void Tracer::Continue(
     thread->GiveBack(slot);
     return CountNoMemory(pipeline, thread, Signal::kSpans);
   }
-  const uint64_t boot_time = internal::ReadClock(CLOCK_BOOTTIME);
+  const uint64_t boot_time = thread->BootTime();
   slot->clock_offset = pipeline->clock.OffsetAt(boot_time);
-  slot->start_time = boot_time + static_cast<uint64_t>(slot->clock_offset);
-  if (options.start_unix_time_ns != 0)
-    slot->start_time = options.start_unix_time_ns;
-  WriteBeginning(slot, context, parent, name, options.kind);
-  span->slot_ = slot;
+  WriteBeginning(slot, context, parent, name, kind,
+                 boot_time + static_cast<uint64_t>(slot->clock_offset));
+  slot_ = slot;
+}
+
+void Span::SetStart(uint64_t unix_time_ns) noexcept {
+  PutFixed64(slot_->begin + slot_->end_time_offset - kTimeField, unix_time_ns);
 }
 
 void Span::UpdateName(std::string_view name) noexcept {
@@ -328,10 +373,17 @@ void Span::WriteStatus(StatusCode code, std::string_view description) noexcept {
 void Span::EndRecording(uint64_t unix_time_ns) noexcept {
   Slot* const slot = slot_;
   slot_ = nullptr;
-  const uint64_t now = unix_time_ns != 0 ? unix_time_ns : UnixTimeIn(*slot);
+  internal::ThreadState* const thread = slot->scope->pipeline->Thread();
+  const uint64_t now = unix_time_ns != 0
+                           ? unix_time_ns
+                           : internal::BootTimeOf(thread) +
+                                 static_cast<uint64_t>(slot->clock_offset);
+  uint8_t* const end_time = slot->begin + slot->end_time_offset;
+  const uint64_t start =
+      ::protozero::internal::LoadLittleEndian<uint64_t>(end_time - kTimeField);
   // A span that began in the future, as its caller says, ends when it began.
-  const uint64_t end = now < slot->start_time ? slot->start_time : now;
-  PutFixed64(slot->begin + slot->end_time_offset, end);
+  const uint64_t end = now < start ? start : now;
+  PutFixed64(end_time, end);
   if (slot->status != StatusCode::kUnset && slot->status_offset == 0) {
     uint8_t* const pos = slot->pos;
     pos[0] = BytesTag(Schema::kStatusFieldNumber);
@@ -340,25 +392,16 @@ void Span::EndRecording(uint64_t unix_time_ns) noexcept {
     pos[3] = static_cast<uint8_t>(slot->status);
     slot->pos = pos + 4;
   }
-  AddDroppedCount(slot, Schema::kDroppedAttributesCountFieldNumber,
-                  slot->dropped_attributes);
-  AddDroppedCount(slot, Schema::kDroppedEventsCountFieldNumber,
-                  slot->dropped_events);
-  AddDroppedCount(slot, Schema::kDroppedLinksCountFieldNumber,
-                  slot->dropped_links);
-  internal::PipelineState* const pipeline = slot->scope->pipeline;
-  internal::ThreadState* const thread = pipeline->Thread();
-  if (PROTOZERO_UNLIKELY(thread == nullptr)) {
-    CountNoMemory(pipeline, nullptr, Signal::kSpans);
-    if (slot->undecided != nullptr)
-      pipeline->undecided.Abandon(slot);
-    return internal::ThreadState::GiveBackFrom(nullptr, slot);
+  if (PROTOZERO_UNLIKELY((slot->dropped_attributes | slot->dropped_events |
+                          slot->dropped_links) != 0)) {
+    AddDroppedCounts(slot);
   }
+  if (PROTOZERO_UNLIKELY(thread == nullptr))
+    return EndWithoutThread(slot);
   thread->counters(Signal::kSpans).written.Add(1);
   if (PROTOZERO_UNLIKELY(slot->undecided != nullptr))
-    return pipeline->undecided.End(thread, slot, end - slot->start_time);
-  thread->Commit(slot);
-  thread->GiveBack(slot);
+    return thread->pipeline()->undecided.End(thread, slot, end - start);
+  thread->Finish(slot);
 }
 
 }  // namespace otlp

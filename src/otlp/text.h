@@ -47,9 +47,10 @@ PROTOZERO_ALWAYS_INLINE CopiedText CopyText(uint8_t* dst,
   const size_t size = text.size();
   uint64_t first = 0, last = 0, all = 0;
   if (PROTOZERO_LIKELY(size >= 8)) {
+    // In order, so that a text whose hash is unused takes few registers.
     first = LoadText<uint64_t>(src);
-    last = LoadText<uint64_t>(src + size - 8);
-    all = first | last;
+    memcpy(dst, &first, 8);
+    all = first;
     // Vectors pay for texts that are longer than most.
 #if defined(__clang__)
 #pragma clang loop vectorize(disable) unroll(disable)
@@ -59,12 +60,13 @@ PROTOZERO_ALWAYS_INLINE CopiedText CopyText(uint8_t* dst,
       memcpy(dst + i, &word, 8);
       all |= word;
     }
-    memcpy(dst, &first, 8);
+    last = LoadText<uint64_t>(src + size - 8);
     memcpy(dst + size - 8, &last, 8);
+    all |= last;
   } else if (size >= 4) {
     const uint32_t front = LoadText<uint32_t>(src);
-    const uint32_t back = LoadText<uint32_t>(src + size - 4);
     memcpy(dst, &front, 4);
+    const uint32_t back = LoadText<uint32_t>(src + size - 4);
     memcpy(dst + size - 4, &back, 4);
     first = front;
     last = back;

@@ -48,9 +48,11 @@ bool RecordRing::Append(RecordHeader header, const uint8_t* bytes) {
     memcpy(pos, &filling, sizeof(filling));
     pos = data_;
   }
-  memcpy(pos, &header, sizeof(header));
-  memcpy(pos + sizeof(header), bytes, header.size);
-  head_.store(head + filler + size, std::memory_order_release);
+  Write(pos, header, bytes);
+  const uint64_t new_head = head + filler + size;
+  head_.store(new_head, std::memory_order_release);
+  const uint64_t wrap = (new_head | (size_ - 1)) + 1;
+  fast_end_ = std::min(tail_seen_ + size_ / 2, wrap);
   return true;
 }
 
@@ -287,6 +289,7 @@ bool Grow(Slot* slot, size_t size) {
   slot->end =
       block +
       std::min((Slot::kInlineSize << size_class) - Slot::kEndRoom, limit);
+  slot->fast_end = pipeline.has_slow_attributes ? block : slot->end;
   return true;
 }
 

@@ -5,9 +5,11 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <atomic>
 
+#include "protozero/tracing/internal/trace_clock.h"
 #include "src/otlp/slot.h"
 #include "src/otlp/undecided_trace.h"
 
@@ -93,6 +95,18 @@ class RecordRing {
 
   // Appends a record. False if it is full.
   bool Append(RecordHeader header, const uint8_t* bytes);
+  // Appends one if that is clearly possible, and leaves the ring no more than
+  // half full. False means that Append() has to find out.
+  PROTOZERO_ALWAYS_INLINE bool AppendFast(RecordHeader header,
+                                          const uint8_t* bytes) {
+    const uint64_t head = head_.load(std::memory_order_relaxed);
+    const uint64_t end = head + SizeOf(header.size);
+    if (PROTOZERO_UNLIKELY(end > fast_end_))
+      return false;
+    Write(data_ + (head & (size_ - 1)), header, bytes);
+    head_.store(end, std::memory_order_release);
+    return true;
+  }
   // True if it is half full.
   bool IsHalfFull() const {
     return head_.load(std::memory_order_relaxed) - tail_seen_ > size_ / 2;
@@ -119,14 +133,23 @@ class RecordRing {
     head_.store(0);
     tail_.store(0);
     tail_seen_ = 0;
+    fast_end_ = 0;
   }
 
  private:
+  static void Write(uint8_t* pos, RecordHeader header, const uint8_t* bytes) {
+    memcpy(pos, &header, sizeof(header));
+    memcpy(pos + sizeof(header), bytes, header.size);
+  }
+
   uint8_t* data_ = nullptr;
   size_t size_ = 0;
   alignas(64) std::atomic<uint64_t> head_{0};
   // The value of tail_ that the writer has seen.
   uint64_t tail_seen_ = 0;
+  // The end of what is contiguous, and fills at most half of the ring, by
+  // |tail_seen_|.
+  uint64_t fast_end_ = 0;
   alignas(64) std::atomic<uint64_t> tail_{0};
 };
 
@@ -172,6 +195,12 @@ class ThreadState {
   // state.
   void GiveBack(Slot* slot);
   void GiveBack(UndecidedTrace* trace);
+
+  // Commits the record of a slot, and gives the slot back.
+  PROTOZERO_ALWAYS_INLINE void Finish(Slot* slot);
+
+  // Returns the boot clock's time, which never goes back for a thread.
+  PROTOZERO_ALWAYS_INLINE uint64_t BootTime() { return clock_.NowNs(); }
 
   // For a thread that may have no state.
   static void GiveBackFrom(ThreadState* thread, Slot* slot);
@@ -219,6 +248,7 @@ class ThreadState {
   Block* free_blocks_[kNumClasses] = {};
   Counters counters_[2];
   RecordRing ring_;
+  ::protozero::internal::TraceClock clock_;
   alignas(64) ReturnedList<Slot> returned_slots_;
   ReturnedList<UndecidedTrace> returned_traces_;
 };

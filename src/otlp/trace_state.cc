@@ -136,7 +136,7 @@ void TraceState::Share() const {
   text_->references.fetch_add(1, std::memory_order_relaxed);
 }
 
-void TraceState::Release() {
+void TraceState::Release() noexcept {
   if (text_->references.fetch_sub(1, std::memory_order_acq_rel) == 1)
     free(text_);
 }

@@ -158,6 +158,27 @@ TEST(PipelineTest, CountsSpansForWhichABufferHasNoRoom) {
   EXPECT_EQ(sink.spans().size(), 2000 - account.buffer_full);
 }
 
+TEST(PipelineTest, RecordsAreWholeWhereverTheBufferEnds) {
+  PipelineOptions options;
+  options.thread_buffer_size = 4096;
+  CollectingSink sink;
+  Pipeline pipeline(options, &sink);
+  const Tracer tracer(pipeline, "tracer");
+  std::vector<std::string> names;
+  for (size_t i = 0; i < 600; ++i) {
+    names.emplace_back(1 + i * 37 % 250, static_cast<char>('a' + i % 26));
+    tracer.StartSpan(names.back());
+    if (i % 4 == 3)
+      ASSERT_TRUE(pipeline.Flush(kPipelineTimeout));
+  }
+  const auto spans = sink.spans();
+  ASSERT_EQ(spans.size(), names.size());
+  for (size_t i = 0; i < names.size(); ++i) {
+    EXPECT_EQ(otlp_schema::Span::Decoder(spans[i]).name().ToStdString(),
+              names[i]);
+  }
+}
+
 TEST(PipelineTest, ShutsDownThoughTheSinkWaits) {
   GatedSink sink;
   Pipeline pipeline(PipelineOptions(), &sink);

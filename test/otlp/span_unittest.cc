@@ -2,7 +2,10 @@
 
 #include "protozero/otlp/span.h"
 
+#include <time.h>
+
 #include <array>
+#include <chrono>
 #include <cmath>
 #include <map>
 #include <optional>
@@ -421,6 +424,48 @@ TEST_F(SpanTest, TimesAreThoseOfTheCaller) {
   EXPECT_EQ(Decoded(spans[0]).start_time_unix_nano(), 1000u);
   EXPECT_EQ(Decoded(spans[0]).end_time_unix_nano(), 3000u);
   EXPECT_EQ(Decoded(spans[1]).end_time_unix_nano(), 1000u);
+}
+
+TEST_F(SpanTest, TimesAreUnixTimes) {
+  Begin();
+  const auto now = [] {
+    timespec time;
+    clock_gettime(CLOCK_REALTIME, &time);
+    return static_cast<uint64_t>(time.tv_sec) * 1000000000 +
+           static_cast<uint64_t>(time.tv_nsec);
+  };
+  // Enough time for lines of the counter to end.
+  constexpr uint64_t kSecond = 1000000000;
+  const uint64_t begin = now();
+  while (now() - begin < kSecond / 5) {
+    tracer_.StartSpan("a");
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  const uint64_t end = now();
+  uint64_t last = begin - kSecond;
+  for (const std::string& bytes : Spans()) {
+    EXPECT_GE(Decoded(bytes).start_time_unix_nano() + kSecond / 10, last);
+    EXPECT_GE(Decoded(bytes).end_time_unix_nano(),
+              Decoded(bytes).start_time_unix_nano());
+    last = Decoded(bytes).end_time_unix_nano();
+  }
+  EXPECT_LE(last, end + kSecond);
+}
+
+TEST_F(SpanTest, NumbersOfEverySizeAreRight) {
+  options_.attribute_count_limit = 200;
+  Begin();
+  std::map<std::string, std::string> wanted;
+  {
+    Span span = tracer_.StartSpan("numbers");
+    for (int bits = 0; bits < 64; ++bits) {
+      const int64_t value = static_cast<int64_t>(UINT64_MAX >> bits);
+      const std::string key = "key" + std::to_string(bits);
+      span.SetAttribute(key, value);
+      wanted[key] = std::to_string(value);
+    }
+  }
+  EXPECT_EQ(Attributes(OnlySpan()), wanted);
 }
 
 TEST_F(SpanTest, RepairsWhatIsNotUtf8) {

@@ -5,6 +5,7 @@
 
 #include <stdint.h>
 
+#include "protozero/internal/byte_order.h"
 #include "protozero/otlp/trace_context.h"
 
 #include "protozero/internal/macros.h"
@@ -39,11 +40,13 @@ class Sampler {
   bool IsSampled(const TraceId& id, const SpanContext* parent) const {
     if (is_parent_based_ && parent != nullptr)
       return parent->IsSampled();
-    if (threshold_ == kAll)
-      return true;
+    // From a word, so that compilers keep the id in registers.
+    const uint64_t word =
+        ::protozero::internal::LoadLittleEndian<uint64_t>(id.bytes + 8);
     uint64_t number = 0;
-    for (int i = 8; i < 16; ++i)
-      number = number << 8 | id.bytes[i];
+    for (int i = 0; i < 64; i += 8)
+      number = number << 8 | (word >> i & 0xff);
+    // Always, if that is kAll.
     return number >> 1 < threshold_;
   }
 

@@ -20,7 +20,11 @@ PROTOZERO_ABI_BEGIN
 namespace otlp {
 
 namespace internal {
+struct ScopeState;
 struct Slot;
+
+// Makes the context of a span. A null parent stands for the current one.
+SpanContext MakeContext(ScopeState*, const SpanContext* parent) noexcept;
 
 // Append to a span or log that is open.
 void AddText(Slot*, std::string_view key, std::string_view value) noexcept;
@@ -73,7 +77,7 @@ enum class StatusCode : uint8_t { kUnset = 0, kOk = 1, kError = 2 };
 class Span {
  public:
   // Makes a span that is not recorded, without a context.
-  Span() = default;
+  Span() noexcept {}  // A default one would write zeros first.
   Span(Span&& other) noexcept
       : slot_(std::exchange(other.slot_, nullptr)),
         context_(std::move(other.context_)) {}
@@ -154,6 +158,25 @@ class Span {
 
  private:
   friend class Tracer;
+  // Begins one, and records it if it is sampled.
+  PROTOZERO_ALWAYS_INLINE Span(internal::ScopeState* scope,
+                               std::string_view name,
+                               SpanKind kind,
+                               const SpanContext* parent,
+                               uint64_t start_unix_time_ns = 0) noexcept
+      : context_(internal::MakeContext(scope, parent)) {
+    if (context_.IsSampled())
+      StartRecording(scope, name, kind, parent);
+    else
+      slot_ = nullptr;  // Again, since the compiler cannot know it.
+    if (start_unix_time_ns != 0 && slot_ != nullptr)
+      SetStart(start_unix_time_ns);
+  }
+  void StartRecording(internal::ScopeState*,
+                      std::string_view,
+                      SpanKind,
+                      const SpanContext*) noexcept;
+  void SetStart(uint64_t) noexcept;
   void WriteEvent(std::string_view, Attributes, uint64_t) noexcept;
   void WriteException(const char* mangled_type, const char* message) noexcept;
   void WriteLink(const SpanContext&, Attributes) noexcept;

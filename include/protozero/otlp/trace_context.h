@@ -102,7 +102,7 @@ class TraceState {
  private:
   static TraceState OfText(std::string_view text);
   void Share() const;
-  void Release();
+  void Release() noexcept;
 
   internal::SharedText* text_ = nullptr;
 };
@@ -152,13 +152,15 @@ class SpanContext {
   uint8_t flags = 0;
   // The size of attributes for profilers: always 0.
   uint16_t attributes_size = 0;
-  // The number, record and pipeline of a trace that a KeepRule decides.
-  uint32_t undecided_number = 0;
-  internal::UndecidedTrace* undecided = nullptr;
-  TraceState trace_state;
-  uint32_t undecided_pipeline = 0;
   // It came from another program.
   bool is_remote = false;
+  // In this order, the zeros of an empty context are whole words: a span of a
+  // disabled tracer is one.
+  TraceState trace_state;
+  // The record, number and pipeline of a trace that a KeepRule decides.
+  internal::UndecidedTrace* undecided = nullptr;
+  uint32_t undecided_number = 0;
+  uint32_t undecided_pipeline = 0;
 };
 static_assert(offsetof(SpanContext, trace_id) == 0 &&
                   offsetof(SpanContext, span_id) == 16 &&

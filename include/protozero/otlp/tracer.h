@@ -68,26 +68,23 @@ class Tracer {
   PROTOZERO_ALWAYS_INLINE Span
   StartSpan(std::string_view name,
             SpanKind kind = SpanKind::kInternal) const noexcept {
-    SpanOptions options;
-    options.kind = kind;
-    return StartSpan(name, options);
+    return PROTOZERO_LIKELY(IsEnabled()) ? Span(scope_, name, kind, nullptr)
+                                         : Span();
   }
   // Begins a span of this parent.
   PROTOZERO_ALWAYS_INLINE Span
   StartSpan(std::string_view name,
             SpanKind kind,
             const SpanContext& parent) const noexcept {
-    SpanOptions options;
-    options.kind = kind;
-    options.parent = &parent;
-    return StartSpan(name, options);
+    return PROTOZERO_LIKELY(IsEnabled()) ? Span(scope_, name, kind, &parent)
+                                         : Span();
   }
   PROTOZERO_ALWAYS_INLINE Span
   StartSpan(std::string_view name, const SpanOptions& options) const noexcept {
-    Span span;
-    if (PROTOZERO_LIKELY(IsEnabled()))
-      Start(&span, name, options);
-    return span;
+    return PROTOZERO_LIKELY(IsEnabled())
+               ? Span(scope_, name, options.kind, options.parent,
+                      options.start_unix_time_ns)
+               : Span();
   }
 
   // Returns false if spans are not recorded.
@@ -96,15 +93,6 @@ class Tracer {
   }
 
  private:
-  void Start(Span*, std::string_view, const SpanOptions&) const noexcept;
-  void StartAfterSeed(Span*,
-                      std::string_view,
-                      const SpanOptions&) const noexcept;
-  void Continue(Span*,
-                const SpanContext*,
-                std::string_view,
-                const SpanOptions&) const noexcept;
-
   internal::ScopeState* scope_ = &internal::no_scope;
 };
 
