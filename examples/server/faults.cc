@@ -46,7 +46,8 @@ __attribute__((noinline)) void SlowSort(uint32_t* numbers, size_t count) {
 void SortFor(uint64_t nanoseconds) {
   const uint64_t end = Now(CLOCK_THREAD_CPUTIME_ID) + nanoseconds;
   while (Now(CLOCK_THREAD_CPUTIME_ID) < end) {
-    std::vector<uint32_t> numbers(2000);
+    // So few take a millisecond at most, in a debug build too.
+    std::vector<uint32_t> numbers(400);
     for (size_t i = 0; i < numbers.size(); ++i)
       numbers[i] = static_cast<uint32_t>(i) * 2654435761;
     SlowSort(numbers.data(), numbers.size());
