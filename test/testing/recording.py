@@ -31,6 +31,12 @@ SIZE = ('a size: a number of bytes, or one with k, M or G, which are powers of 1
 PARTS = ['make', 'compress', 'check', 'primes']
 
 
+def is_near(recorded, measured, turns):
+  """True if a time of a thread is right. Each time that the thread gets a processor, the
+  kernel counts its time from a moment that is some microseconds off its record."""
+  return abs(recorded - measured) <= measured / 100 + 100000 + 5000 * max(turns, 0)
+
+
 def with_small_rings():
   """A command that runs a recorder, whose rings of the kernel's events have 256 or 512 kB:
   other recorders of the user may have what the kernel allows for events."""

@@ -52,8 +52,7 @@ class LocalTest(PztraceTest):
         self.assertEqual(states.names[part.tid], 'busy_threads')
         self.assertEqual(states.last[part.tid], 'TASK_STATE_DEAD')
       self.assertEqual(states.unknown, 0)
-      wrong = [(states.ran(part), part) for part in parts
-               if abs(states.ran(part) - part.ran) > part.ran / 100 + 100000]
+      wrong = [(states.ran(part), part) for part in parts if not states.agrees(part)]
       if not wrong:
         return
     self.fail(wrong)

@@ -6,13 +6,14 @@
 // standard input, it makes new threads, and prints what each of their parts
 // was, by its own clocks, in nanoseconds:
 //
-//   ID KIND BEGIN END RAN WAITED DELAYED
+//   ID KIND BEGIN END RAN WAITED DELAYED TURNS
 //
-// RAN is the time of the thread's clock, WAITED a time that it waited at least,
-// and DELAYED the time that it was ready, by the kernel's sums; -1 without
-// them. Parts of the kind "run" do not wait. Each part is also a slice, whose
-// argument is ID. The last line of a round is "round". If the line is "flood",
-// threads switch as often as they can meanwhile.
+// RAN is the time of the thread's clock, and WAITED a time that it waited at
+// least. DELAYED is the time that it was ready, and TURNS the number of times
+// that it got a processor, by the kernel's sums; -1 without them. Parts of the
+// kind "run" do not wait. Each part is also a slice, whose argument is ID. The
+// last line of a round is "round". If the line is "flood", threads switch as
+// often as they can meanwhile.
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -85,18 +86,22 @@ struct Moment {
   uint64_t time = 0;
   uint64_t ran = 0;
   int64_t delayed = -1;
+  int64_t turns = -1;
 };
 
-int64_t DelayOfThread() {
+void ReadSums(Moment* moment) {
   const int file = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
   char text[100] = {};
   const ssize_t size = file < 0 ? -1 : read(file, text, sizeof(text) - 1);
   close(file);
   int64_t ran = 0;
   int64_t delayed = -1;
-  if (size <= 0 || sscanf(text, "%" SCNd64 " %" SCNd64, &ran, &delayed) != 2)
-    return -1;
-  return delayed;
+  int64_t turns = -1;
+  if (size > 0 && sscanf(text, "%" SCNd64 " %" SCNd64 " %" SCNd64, &ran,
+                         &delayed, &turns) == 3) {
+    moment->delayed = delayed;
+    moment->turns = turns;
+  }
 }
 
 Moment TakeMoment() {
@@ -104,7 +109,7 @@ Moment TakeMoment() {
   for (int tries = 0;; ++tries) {
     Moment moment;
     const uint64_t begin = Now(CLOCK_BOOTTIME);
-    moment.delayed = DelayOfThread();
+    ReadSums(&moment);
     moment.time = Now(CLOCK_BOOTTIME);
     moment.ran = Now(CLOCK_THREAD_CPUTIME_ID);
     if (Now(CLOCK_BOOTTIME) - begin < 50000 || tries == 1000)
@@ -159,10 +164,11 @@ void Measure(const char* kind, Part part) {
   PROTOZERO_TRACE_EVENT_END("truth", protozero::Timestamp(end.time));
   const std::lock_guard<std::mutex> lock(g_print_mutex);
   printf("%" PRIu64 " %s %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64
-         " %" PRId64 "\n",
+         " %" PRId64 " %" PRId64 "\n",
          id, kind, begin.time, end.time, end.ran - begin.ran,
          std::max(waited_until, begin.time) - begin.time,
-         begin.delayed < 0 ? -1 : end.delayed - begin.delayed);
+         begin.delayed < 0 ? -1 : end.delayed - begin.delayed,
+         begin.turns < 0 ? -1 : end.turns - begin.turns);
 }
 
 uint64_t FaultPages(size_t size) {

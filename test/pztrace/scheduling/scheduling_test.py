@@ -14,7 +14,7 @@ import subprocess
 import sys
 import time
 
-from recording import BUILD_DIR, PZTRACE, PztraceTest, main, with_small_rings
+from recording import BUILD_DIR, PZTRACE, PztraceTest, is_near, main, with_small_rings
 
 BUSY = BUILD_DIR / 'busy_threads'
 WITHOUT_CALL = BUILD_DIR / 'without_call'
@@ -96,6 +96,11 @@ class States:
     return sum(max(min(end, part.end) - max(begin, part.begin), 0)
                for begin, end in self.runs[part.tid])
 
+  def agrees(self, part):
+    """Whether that is as long as the thread says."""
+    turns = sum(begin < part.end and end > part.begin for begin, end in self.runs[part.tid])
+    return is_near(self.ran(part), part.ran, turns)
+
 
 class SchedulingTest(PztraceTest):
 
@@ -115,8 +120,7 @@ class SchedulingTest(PztraceTest):
     for _ in range(6):
       states, parts = record()
       self.assertEqual(states.unknown, 0)
-      wrong = [(states.ran(part), part) for part in parts
-               if abs(states.ran(part) - part.ran) > part.ran / 100 + 100000]
+      wrong = [(states.ran(part), part) for part in parts if not states.agrees(part)]
       if not wrong:
         return states, parts
     self.fail(wrong)

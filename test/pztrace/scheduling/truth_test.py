@@ -16,7 +16,7 @@ import signal
 import subprocess
 import sys
 
-from recording import BUILD_DIR, PZTRACE, PztraceTest, main, with_small_rings
+from recording import BUILD_DIR, PZTRACE, PztraceTest, is_near, main, with_small_rings
 
 PROGRAM = BUILD_DIR / 'random_threads'
 NOBODY = 65534
@@ -24,17 +24,13 @@ NOBODY = 65534
 # from it, so one of several recordings has to agree.
 ATTEMPTS = 6
 
-Part = collections.namedtuple('Part', 'id kind begin end ran waited delayed')
+Part = collections.namedtuple('Part', 'id kind begin end ran waited delayed turns')
 seeds = range(1, 3)
 
 
 def parse(text):
   return [Part(int(words[0]), words[1], *map(int, words[2:]))
-          for words in map(str.split, text.splitlines()) if len(words) == 7]
-
-
-def is_near(a, b):
-  return abs(a - b) <= b / 100 + 100000
+          for words in map(str.split, text.splitlines()) if len(words) == 8]
 
 
 def problem_of(part, row):
@@ -43,20 +39,20 @@ def problem_of(part, row):
   ran, ready, waited = row['ran'], row['ready'], row['waited']
   if row['dur'] != length or ran + ready + waited != length:
     return 'sum'
-  if not is_near(ran, part.ran):
+  if not is_near(ran, part.ran, part.turns):
     return 'ran'
-  if part.kind == 'run' and not is_near(ready, length - part.ran):
+  if part.kind == 'run' and not is_near(ready, length - part.ran, part.turns):
     return 'ready'
   # A fault may wait for another thread's change of the memory's map.
   if part.kind == 'run' and waited > length / 100 + 100000:
     return 'waited'
   if part.kind != 'run' and part.delayed >= 0:
     # It is also delayed between the moment when it is woken and the one when it runs.
-    if ready > part.delayed and not is_near(ready, part.delayed):
+    if ready > part.delayed and not is_near(ready, part.delayed, part.turns):
       return 'ready'
     # It may have been preempted before it waited.
     least = max(part.waited - part.delayed, 0)
-    if waited < least and not is_near(waited, least):
+    if waited < least and not is_near(waited, least, part.turns):
       return 'waited'
   return ''
 
