@@ -253,7 +253,7 @@ class SharedLibrariesTest(unittest.TestCase):
     compiler += ('-std=c++17',)
     objects = ['protozero.o', 'protozero_tracing.o']
     for name in objects:
-      self.compile_with(*compiler, '-O1', '-c', name[:-1] + 'cc', '-o', name)
+      self.compile_with(*compiler, '-O0', '-c', name[:-1] + 'cc', '-o', name)
     whose = 'linked', 'loaded', 'program'
     # Calls that are inlined, and calls that the dynamic linker binds, at once
     # or when they come.
