@@ -15,13 +15,14 @@ BUILD = pathlib.Path.cwd()  # Tests run in the build directory.
 PLUGIN = '-DPROTOZERO_PLUGIN=%s' % (BUILD / 'protozero_plugin')
 # The plugin takes long to build, and test/install builds it.
 NO_PLUGIN = '-DPROTOZERO_BUILD_PLUGIN=OFF'
-# Not optimized, and one file for each target: only the build is tested. The flags
-# are the same everywhere, so that each test finds in the cache below what another
-# one has compiled. CMake's default configuration is Release.
+# Not optimized, without symbols, and one file for each target: only the build is
+# tested. The flags are the same everywhere, so that each test finds in the cache below
+# what another one has compiled. CMake's default configuration is Release.
 WARNINGS = ('-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror '
             '-Wno-subobject-linkage')
 QUICK = ['-DCMAKE_UNITY_BUILD=ON', '-DCMAKE_UNITY_BUILD_BATCH_SIZE=0',
-         '-DCMAKE_CXX_FLAGS=' + WARNINGS, '-DCMAKE_CXX_FLAGS_RELEASE=-O0 -DNDEBUG']
+         '-DCMAKE_CXX_FLAGS=' + WARNINGS, '-DCMAKE_CXX_FLAGS_RELEASE=-O0 -DNDEBUG',
+         '-DCMAKE_CXX_FLAGS_DEBUG=-O0']
 
 
 def use_compiler_cache():
