@@ -140,7 +140,7 @@ TEST_F(KernelCountersTest, ACommandIsCountedFromItsBeginning) {
 
 constexpr rlim_t kKilobyte = 1024;
 
-// How a child process ends that opens rings.
+// The exit codes of a child process that opens rings.
 enum ExitCode { kForbidden = 253, kNoMemory = 254, kNeedsRoot = 255 };
 
 // Opens rings in a process of a user who may lock so many bytes besides those
