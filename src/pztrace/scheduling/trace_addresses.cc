@@ -4,7 +4,7 @@
 
 #include "protozero/proto_decoder.h"
 #include "protozero/tracing/trace.h"
-#include "src/pztrace/events/mapping_path.h"
+#include "src/pztrace/trace_file/mapping_path.h"
 
 namespace pztrace {
 

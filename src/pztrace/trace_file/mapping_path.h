@@ -1,7 +1,7 @@
 // Copyright 2026 The protozero authors. SPDX-License-Identifier: Apache-2.0
 
-#ifndef SRC_PZTRACE_EVENTS_MAPPING_PATH_H_
-#define SRC_PZTRACE_EVENTS_MAPPING_PATH_H_
+#ifndef SRC_PZTRACE_TRACE_FILE_MAPPING_PATH_H_
+#define SRC_PZTRACE_TRACE_FILE_MAPPING_PATH_H_
 
 #include <string>
 #include <string_view>
@@ -18,4 +18,4 @@ inline void AppendPathPart(std::string_view part, std::string* path) {
 
 }  // namespace pztrace
 
-#endif  // SRC_PZTRACE_EVENTS_MAPPING_PATH_H_
+#endif  // SRC_PZTRACE_TRACE_FILE_MAPPING_PATH_H_
