@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -131,6 +132,11 @@ TEST_F(FileExporterTest, DoesNotWaitForAReaderForever) {
     tracer.StartSpan("small");
     EXPECT_TRUE(pipeline.Flush(60000));
     tracer.StartSpan("large").SetAttribute("text", text.substr(1000));
+    EXPECT_FALSE(pipeline.Flush(1));
+    // The exporter is in the middle of it when the pipe is full.
+    int unread = 0;
+    while (ioctl(reader, FIONREAD, &unread) == 0 && unread < 4096)
+      usleep(1000);
     EXPECT_FALSE(pipeline.Shutdown(1));
     EXPECT_EQ(pipeline.Spans().exported, 1u);
     EXPECT_EQ(pipeline.Spans().export_failed, 1u);
