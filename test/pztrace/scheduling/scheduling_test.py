@@ -309,7 +309,7 @@ class SchedulingTest(PztraceTest):
 
   def test_threads_of_a_container_have_states(self):
     if subprocess.run([*CONTAINER, 'true'], stderr=subprocess.DEVNULL, check=False).returncode:
-      self.skipTest('unshare needs privileges')
+      self.skipTest('needs namespaces')
     code, output, error = self.run_pztrace('record', '-o', self.trace, '--scheduling', '--',
                                            *CONTAINER, BUSY)
     self.assertEqual(code, 0, error)
