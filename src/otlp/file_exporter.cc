@@ -19,6 +19,14 @@ namespace protozero {
 PROTOZERO_ABI_BEGIN
 namespace otlp {
 
+namespace {
+
+// In place of a descriptor: no file, or one whose last message is not whole.
+constexpr int kNoFile = -1;
+constexpr int kCutFile = -2;
+
+}  // namespace
+
 FileExporter::FileExporter(const std::string& spans_path,
                            const std::string& logs_path,
                            FileFormat format)
@@ -33,7 +41,7 @@ FileExporter::~FileExporter() {
 
 int FileExporter::Open(const std::string& path) {
   if (path.empty())
-    return -1;
+    return kNoFile;
   // A pipe waits in poll(), which has an end.
   const int file =
       open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK,
@@ -58,6 +66,8 @@ ExportResult FileExporter::Failed(const char* what, int error) {
 
 ExportResult FileExporter::Export(const Batch& batch) {
   int* const file = &files_[static_cast<int>(batch.signal)];
+  if (*file == kCutFile)
+    return Failed("a message in the file is not whole, so no other follows", 0);
   if (*file < 0) {
     return error_.empty()
                ? Failed(batch.signal == Signal::kLogs ? "no file for logs"
@@ -119,9 +129,8 @@ bool FileExporter::Write(int* descriptor, uint64_t deadline) {
          (status.st_size != end ||
           ftruncate(file, end - static_cast<off_t>(written)) == 0));
     if (!is_taken_back) {
-      error_ = "a message in the file is not whole, so no other follows";
       close(file);
-      *descriptor = -1;
+      *descriptor = kCutFile;
     }
     errno = error;
     return false;

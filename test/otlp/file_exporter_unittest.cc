@@ -147,7 +147,11 @@ TEST_F(FileExporterTest, DoesNotWaitForAReaderForever) {
   const Batch batch{Signal::kSpans, &byte, 1, 1, UINT64_MAX};
   const ExportResult result = exporter.Export(batch);
   EXPECT_EQ(result.exported, 0u);
-  EXPECT_STREQ(result.reason, exporter.error().c_str());
+  EXPECT_STREQ(result.reason,
+               "a message in the file is not whole, so no other follows");
+  EXPECT_EQ(exporter.error(), "");
+  const Batch logs{Signal::kLogs, &byte, 1, 1, UINT64_MAX};
+  EXPECT_STREQ(exporter.Export(logs).reason, "no file for logs");
   close(reader);
 }
 

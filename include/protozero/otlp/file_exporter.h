@@ -38,7 +38,7 @@ enum class FileFormat : uint8_t {
 class FileExporter : public BatchSink {
  public:
   // Opens the files, or makes them. An empty path is none: what would go there
-  // is dropped.
+  // is dropped. A pipe that no program reads is an error.
   explicit FileExporter(const std::string& spans_path,
                         const std::string& logs_path = {},
                         FileFormat format = FileFormat::kDelimited);
