@@ -375,11 +375,15 @@ void KernelEvents::Take(const Ring& ring) const {
 }
 
 void KernelEvents::TakeMuch() {
+  uint64_t taken = 0;
+  for (const Ring& ring : rings_)
+    taken += ring.reader->num_unread();
   for (const Ring& ring : rings_) {
-    if (HeadOf(ring.memory) - ring.reader->tail() >=
-            ring_size_ / kWatermarkShare &&
-        ring.reader->num_unread() < kMaxTakenBytes / rings_.size()) {
+    const uint64_t size = HeadOf(ring.memory) - ring.reader->tail();
+    if (size >= ring_size_ / kWatermarkShare &&
+        taken + size <= kMaxTakenBytes) {
       Take(ring);
+      taken += size;
     }
   }
 }

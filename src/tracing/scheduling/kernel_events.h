@@ -89,14 +89,15 @@ class KernelEvents {
   // Waits until a ring is a quarter full, |other_fd| can be read, or the time
   // is up.
   void Wait(int timeout_ms, int other_fd);
-  // Copies what the rings have if one of them has so much that Wait() would
-  // end, so that the kernel has room while the records of an earlier Read() are
+  // Copies what is in the rings that have so much that Wait() would end, so
+  // that the kernel has room while the records of an earlier Read() are
   // handled. It makes no system call.
   void TakeMuch();
   // Appends the records of a ring, in its order, and a loss if there may have
   // been one after them.
   void Read(size_t ring, std::vector<KernelRecord>* records);
-  // Does it for the last time: then losses count that no record has told.
+  // Appends the last records of a ring, and a loss if the kernel has lost some
+  // that no record tells.
   void ReadLast(size_t ring, std::vector<KernelRecord>* records);
   size_t num_rings() const { return rings_.size(); }
   // Returns the bytes of each ring, after Open().
