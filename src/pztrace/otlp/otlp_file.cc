@@ -46,6 +46,12 @@ struct BegunField {
   std::string_view content;
 };
 
+// Returns the first |size| bytes, or all if there are fewer.
+std::string_view AtMost(std::string_view bytes, uint64_t size) {
+  return size < bytes.size() ? bytes.substr(0, static_cast<size_t>(size))
+                             : bytes;
+}
+
 // Takes the first field off |bytes|. False if it is not length-delimited.
 bool TakeField(std::string_view* bytes, BegunField* field) {
   const auto* const begin = reinterpret_cast<const uint8_t*>(bytes->data());
@@ -59,7 +65,7 @@ bool TakeField(std::string_view* bytes, BegunField* field) {
     return false;
   bytes->remove_prefix(static_cast<size_t>(after_size - begin));
   field->tag = static_cast<uint32_t>(tag);
-  field->content = bytes->substr(0, size);
+  field->content = AtMost(*bytes, size);
   bytes->remove_prefix(field->content.size());
   return true;
 }
@@ -164,8 +170,9 @@ OtlpKind KindOfFile(std::string_view begin, OtlpFraming framing) {
   OtlpKind kind = OtlpKind::kUnknown;
   uint64_t size = 0;
   while (kind == OtlpKind::kUnknown && TakeSize(framing, &begin, &size)) {
-    kind = KindOfMessages(begin.substr(0, size));
-    begin.remove_prefix(std::min<uint64_t>(size, begin.size()));
+    const std::string_view message = AtMost(begin, size);
+    kind = KindOfMessages(message);
+    begin.remove_prefix(message.size());
   }
   return kind;
 }

@@ -232,7 +232,8 @@ int OpenVdso() {
       continue;
     ScopedFd file(memfd_create("vdso", MFD_CLOEXEC));
     const auto* const code = reinterpret_cast<const void*>(map.address);
-    if (write(file.get(), code, map.size) == static_cast<ssize_t>(map.size))
+    const auto size = static_cast<size_t>(map.size);
+    if (write(file.get(), code, size) == static_cast<ssize_t>(size))
       return file.Release();
   }
   return -1;
