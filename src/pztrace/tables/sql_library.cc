@@ -338,6 +338,7 @@ CREATE PERFETTO MACRO _cpu_utilization(
 RETURNS TableOrSubquery AS (
   WITH RECURSIVE part(ts, ts_end) AS (
     SELECT ts, iif(dur = -1, trace_end(), ts + dur) FROM $segments
+    WHERE $size > 0
     UNION ALL
     SELECT (ts / $size + 1) * $size, ts_end FROM part
     WHERE (ts / $size + 1) * $size < ts_end)

@@ -108,7 +108,8 @@ class StatesQueriesTest(perfetto_queries_test.QueriesTest):
                   [(tid,) for tid in tids])
       self.expect('SELECT slice.name, state, thread_state.dur FROM slice '
                   'JOIN thread_track ON track_id = thread_track.id JOIN thread_state USING (utid) '
-                  'ORDER BY thread_state.ts', [('a', 'Running', 70), ('a', 'S', -1)] if known else [])
+                  'ORDER BY thread_state.ts',
+                  [('a', 'Running', 70), ('a', 'S', -1)] if known else [])
 
   def test_time_in_states(self):
     self.expect('INCLUDE PERFETTO MODULE sched.time_in_state; SELECT state, total_runtime, '
@@ -176,6 +177,9 @@ class StatesQueriesTest(perfetto_queries_test.QueriesTest):
                 'SELECT ts, round(utilization, 6), round(unnormalized_utilization, 6) '
                 'FROM process JOIN cpu_process_utilization_per_period(100, process.upid)',
                 [(100, 0.6, 1.2), (200, 0.3, 0.6), (300, 0.15, 0.3)])
+    # Such periods would never reach the end of the trace.
+    for period in 0, -5:
+      self.expect('SELECT * FROM cpu_thread_utilization_per_period(%d, %s)' % (period, UTID), [])
     for query, expected in (('thread_utilization_per_second(%s)' % UTID, 125),
                             ('process_utilization_per_second((SELECT upid FROM process))', 210)):
       self.expect('SELECT ts, round(unnormalized_utilization * 1e9, 6) FROM cpu_' + query,
