@@ -120,8 +120,8 @@ class Span {
   void RecordException(std::string_view type,
                        std::string_view message,
                        std::string_view stack_trace = {}) noexcept;
-  // The same, of the type that the exception has. It allocates for a moment. In
-  // code without RTTI, the type is std::exception.
+  // Adds that event with the exception's own type, for whose name it allocates
+  // memory for a moment. Code without RTTI writes std::exception.
   void RecordException(const std::exception& exception) noexcept {
     if (slot_ == nullptr)
       return;

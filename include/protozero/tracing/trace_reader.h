@@ -201,7 +201,8 @@ struct TrackInfo {
   // The pid of a process in a PID namespace, as a container has one, outside of
   // it: where the recorder is. 0 if that is not known, or the same.
   int32_t outer_pid = 0;
-  // The tid of a thread of such a process, outside of the namespace.
+  // The tid of a thread of such a process, outside of the namespace. 0 if that
+  // is not known.
   int64_t outer_tid = 0;
   // True if another process of the trace has that pid, or another thread of the
   // process that tid.

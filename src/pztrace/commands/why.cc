@@ -63,8 +63,7 @@ no processor, and waited, where, and what ran instead.
         &arguments->request},
        {"--slowest N",
         "how many slices, default: 10. Without SLICE, the slowest of each "
-        "name, or "
-        "the threads that ran most if there is none",
+        "name, or the threads that ran most if there is none",
         &arguments->slowest}},
       R"(It needs the states of threads, and for functions the samples of stacks, which
 `pztrace record --why` records.

@@ -18,8 +18,8 @@ namespace pztrace {
 //   client's span that is its parent     the parent's task waits for it, until
 //                                        the task within it wakes it
 //
-// The other spans are what tasks do. Slices and traces stay as they are.
-// REQUIRES: |reader| finds spans.
+// The other spans are what tasks do. Slices and traces stay as they are. A
+// reader that does not find spans has none.
 void FinishTasks(TimelineReader* reader, TaskTimeline* timeline);
 
 }  // namespace pztrace

@@ -51,8 +51,8 @@ class SlowSlices {
   void Add(const Slice& slice, bool is_open, bool has_thread);
   // Sorts those that are kept, the slowest first. Call it once, after the last.
   void Finish();
-  // Keeps the times of the threads that ran most, for a trace without slices.
-  // Call it in place of Finish().
+  // Replaces the slices by the times of the threads that ran most, for a trace
+  // that has no slice. Call it after Finish().
   void TakeThreads(const protozero::internal::ThreadStateTable& states);
   // Adds the slice to those that it is within. Call it for all slices of
   // another reading, after Finish().

@@ -421,7 +421,8 @@ class SchedulingTest(PztraceTest):
     recorder = self.start(
         'record', '-o', self.trace, '--scheduling', '--', 'sh', '-c',
         'while sleep 0.01; do true; done > /dev/null 2>&1 & echo $!; read line; '
-        '%s --switches; echo done; read line; sleep 0.2' % BUSY, prefix=[*prefix, *with_small_rings()])
+        '%s --switches; echo done; read line; sleep 0.2' % BUSY,
+        prefix=[*prefix, *with_small_rings()])
     loop = recorder.stdout.readline()
     if not loop:
       self.assertIn(recorder.wait(), (1, 77))

@@ -345,7 +345,8 @@ class PerfettoQueriesTest(QueriesTest):
 
   def test_what_is_wrong_is_said(self):
     for query, why in (
-        ('INCLUDE PERFETTO MODULE no.such', 'no such module: no.such; built in are counters.intervals, '),
+        ('INCLUDE PERFETTO MODULE no.such',
+         'no such module: no.such; built in are counters.intervals, '),
         ('CREATE PERFETTO TABLE x', 'near "PERFETTO"'),
         ('CREATE PERFETTO FUNCTION f(x ANY...) RETURNS LONG DELEGATES TO hash',
          'PERFETTO ... DELEGATES is not supported'),
