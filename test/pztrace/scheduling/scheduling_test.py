@@ -5,6 +5,7 @@ the build directory, as recording.py says."""
 
 import collections
 import errno
+import itertools
 import os
 import pathlib
 import re
@@ -310,10 +311,17 @@ class SchedulingTest(PztraceTest):
   def test_threads_of_a_container_have_states(self):
     if subprocess.run([*CONTAINER, 'true'], stderr=subprocess.DEVNULL, check=False).returncode:
       self.skipTest('needs namespaces')
-    code, output, error = self.run_pztrace('record', '-o', self.trace, '--scheduling', '--',
-                                           *CONTAINER, BUSY)
-    self.assertEqual(code, 0, error)
-    parts = parse_parts(output)
+    recorder = self.start('record', '-o', self.trace, '--scheduling', '--', *CONTAINER, BUSY,
+                          '--rounds')
+    recorder.stdin.write('\n')
+    recorder.stdin.flush()
+    lines = iter(recorder.stdout.readline, '')
+    parts = parse_parts(''.join(itertools.takewhile('round\n'.__ne__, lines)))
+    # The recorder asks for the ids of threads some time after they have begun.
+    time.sleep(1)
+    _, error = recorder.communicate()
+    self.assertEqual(recorder.returncode, 0, error)
+    self.assertEqual(len(parts), 6)
     states = States(self, self.decode())
     inner = {}
     for packet in self.decode():
