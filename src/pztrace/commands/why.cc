@@ -406,6 +406,8 @@ int WhyMain(int argc, char** argv) {
   const std::string& name = arguments.words[1];
   if (!name.empty() && !arguments.request.empty())
     return WrongUsage(command, "--request and SLICE exclude each other");
+  if (arguments.slowest == 0)
+    return WrongUsage(command, "--slowest takes a number from 1 on");
 
   program::NoteInput(file);
   TraceInput input;
@@ -441,8 +443,7 @@ int WhyMain(int argc, char** argv) {
         input.stream().Restart()
             ? "`pztrace record --why` records them, unless it "
               "says why it cannot"
-            : "they may be there, but a pipe cannot be read "
-              "twice");
+            : "they may be there, but a pipe cannot be read twice");
     return kFailure;
   }
   FinishTasks(&reader, &timeline);

@@ -245,6 +245,8 @@ interrupted, as for a disk: read < query < serve < main
         'idle 43: 15.00 ms from 0 ns on, and had not ended; it mostly waited'])
     output, _ = self.run_command(trace, '--slowest', '1')
     self.assertNotIn('idle', output)
+    _, error = self.run_command(trace, '--slowest', '0', code=2)
+    self.assertIn('--slowest takes a number from 1 on', error)
     self.assertIn("no slice 'main'", self.explain(trace, 'main', code=1))
 
   def test_slices_without_states(self):
