@@ -108,7 +108,7 @@ class OurSession:
     self._process.terminate()
     said = self._process.communicate(timeout=perfetto.TIMEOUT)[1]
     print('  ' + said.rstrip())
-    self.has_threads = 'is not recorded' not in said
+    self.has_threads = 'not recorded' not in said
     if self._process.returncode != 0 and not has_death:
       raise Failure('pztrace says: ' + said)
 

@@ -35,10 +35,12 @@ constexpr uint64_t kManyBroken = 10;
 // Fewer of them say nothing.
 constexpr uint64_t kFewBroken = 10;
 
-const char* WhatIsMissing(const KernelEvents::Options& options) {
-  return options.samples_hz == 0 ? "--scheduling"
-         : options.has_switches  ? "--scheduling and --samples"
-                                 : "--samples";
+// Returns "--scheduling is not recorded", or the same of what else was asked
+// for.
+const char* MissingText(const KernelEvents::Options& options) {
+  return options.samples_hz == 0 ? "--scheduling is not recorded"
+         : options.has_switches  ? "--scheduling and --samples are not recorded"
+                                 : "--samples is not recorded";
 }
 
 }  // namespace
@@ -92,8 +94,7 @@ bool SchedulingRecorder::Open() {
     }
     return true;
   }
-  PrintError(kProgram, "%s is not recorded: %s%s", WhatIsMissing(options_),
-             error.c_str(),
+  PrintError(kProgram, "%s: %s%s", MissingText(options_), error.c_str(),
              options_.has_switches
                  ? "; threads have the sums of their times only"
                  : "");
@@ -191,8 +192,8 @@ void SchedulingRecorder::AttachNew() {
         num_refused_++ >= kMaxRefusals) {
       continue;
     }
-    PrintError(kProgram, "%s is not recorded of process %" PRId32 ": %s",
-               WhatIsMissing(options_), pid, error.c_str());
+    PrintError(kProgram, "%s of process %" PRId32 ": %s", MissingText(options_),
+               pid, error.c_str());
   }
 }
 

@@ -478,7 +478,7 @@ class SchedulingTest(PztraceTest):
       if result.returncode == 77:
         self.skipTest('no seccomp filter')
       self.assertEqual(result.returncode, 0, result.stderr)
-      self.assertIn('--scheduling and --samples is not recorded: ', result.stderr)
+      self.assertIn('--scheduling and --samples are not recorded: ', result.stderr)
       self.assertIn(reason, result.stderr)
       self.assertIn('nothing lost', result.stderr)
       parts = parse_parts(result.stdout)
@@ -541,7 +541,7 @@ class SchedulingTest(PztraceTest):
           env=self.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
           universal_newlines=True, check=False)
       self.assertEqual(result.returncode, 0, result.stderr)
-      self.assertNotIn('is not recorded', result.stderr)
+      self.assertNotIn('not recorded', result.stderr)
       return States(self, self.decode()), parse_parts(result.stdout)
     self.check_truth(lambda: record('--scheduling'))
     record('--why')
@@ -617,7 +617,7 @@ class SchedulingTest(PztraceTest):
     self.env['PERFETTO_PRODUCER_SOCK_NAME'] = socket
     tracer = self.start_busy()
     for line in recorder.stderr:
-      if 'is not recorded' in line:
+      if 'not recorded' in line:
         self.assertIn("belongs to user 0; record as that user: `sudo -u '#0'", line)
         self.assertIn('process %d' % tracer.pid, line)
         return
