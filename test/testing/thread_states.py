@@ -32,6 +32,12 @@ def tree(*threads, sequence=KERNEL):
       for pid, tid, text in threads)))
 
 
+def command_lines(*processes, sequence=KERNEL):
+  """`processes` are (pid, words)."""
+  return packet(sequence, delimited(122, b''.join(
+      delimited(1, integer(1, pid) + delimited(3, words.encode())) for pid, words in processes)))
+
+
 def timed_slice(begin, end, text, *fields, inner=b'', sequence=1, uuid=THREAD):
   """A slice at times of the boot clock."""
   def at(time, content):

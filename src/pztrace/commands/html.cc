@@ -109,12 +109,12 @@ class PageContent {
                      const PageOptions& options,
                      bool is_damaged) {
     return MakePage(reader, options, is_damaged,
-                    TaskPageRows(tasks_, reader.tracks(), rows_), &times_,
+                    TaskPageRows(tasks_, reader.tracks(), rows_), times_,
                     &rows_);
   }
 
   ThreadTimes* times() { return &times_; }
-  bool has_rows() const { return !rows_.is_empty(); }
+  bool has_rows() const { return !rows_.is_empty() || !times_.is_empty(); }
 
  private:
   const EventDetails* Keep(const EventDetails& details) {

@@ -20,4 +20,15 @@ uint32_t ThreadTimes::ThreadOf(uint64_t track,
   return entry->second;
 }
 
+int64_t ThreadTimes::TidOf(uint64_t track,
+                           const protozero::TraceTracks& tracks) const {
+  const auto info = ThreadStateTable::InfoForKernel(track, tracks);
+  if (!info || !info->is_thread)
+    return 0;
+  const uint32_t thread = states_.FindTid(info->tid);
+  return thread == ThreadStateTable::kNone || states_.MayBeOf(thread, info->pid)
+             ? info->tid
+             : 0;
+}
+
 }  // namespace pztrace

@@ -41,6 +41,9 @@ class ThreadTimes {
   // Returns the thread of a track; ThreadStateTable::kNone if it has no states.
   // REQUIRES: is_finished(), and |tracks| are those of the trace.
   uint32_t ThreadOf(uint64_t track, const protozero::TraceTracks& tracks);
+  // Returns the number that the recorder gives to the thread of a track; 0 if
+  // it is no thread, or if that is not known.
+  int64_t TidOf(uint64_t track, const protozero::TraceTracks& tracks) const;
   // Returns how the thread of a track spent its time. Null if that is unknown.
   std::optional<TimeDivision> Divide(uint64_t track,
                                      const protozero::TraceTracks& tracks,

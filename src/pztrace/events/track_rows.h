@@ -34,6 +34,8 @@ struct TrackEvents {
 
 // A row of a timeline.
 struct TrackRow {
+  enum class Kind : uint8_t { kOfTrack, kTasks, kProcess, kThread };
+
   // The track, or the first one if several share the row.
   uint64_t track;
   // The number of rows that it is part of.
@@ -41,8 +43,10 @@ struct TrackRow {
   // The events in the order of their times. Null if the row is only there for
   // others that are part of it.
   const TrackEvents* events;
-  // The label, if that is not the track's.
+  // The label is the track's if the kind is kOfTrack, and otherwise this one.
+  Kind kind = Kind::kOfTrack;
   std::string label = {};
+  int64_t tid = 0;  // The number of the thread of a kThread.
 };
 
 // The rows of a timeline: the tracks that have events, and the tracks that they

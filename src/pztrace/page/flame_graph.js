@@ -5,9 +5,9 @@
 "use strict";
 
 function showFlameGraph() {
-  const isShown = Boolean(timeline.range) && timeline.name === null;
+  const isShown = timeline.range && timeline.name === null && rangeStatistics.names.length > 0;
   $("flame").hidden = !isShown;
-  $("slow").parentNode.hidden = Boolean(timeline.range);
+  $("slow").parentNode.hidden = Boolean(timeline.range) || !trace.lines.length;
   if (isShown)
     showFrames(rangeStatistics.tree, 0);
   showSamples();

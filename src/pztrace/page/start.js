@@ -84,7 +84,9 @@ function followLink() {
 function showSummary() {
   const instants = trace.lines.reduce((sum, line) => sum + (line.isInstants ? line.length : 0), 0);
   const counters = trace.rows.filter((row) => row.counter).length;
-  const parts = [countText(trace.numSlices, "slice")];
+  const threads = trace.rows.filter((row) => row.states || row.samples).length;
+  const parts = [trace.lines.length || !threads ? countText(trace.numSlices, "slice") :
+                                                  countText(threads, "thread")];
   if (instants)
     parts.push(countText(instants, "instant"));
   if (counters)

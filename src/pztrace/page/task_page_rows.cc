@@ -266,7 +266,8 @@ void TaskPageRows::AppendTo(std::vector<TrackRow>* rows) const {
   uint64_t track = kFirstTrack;
   for (const auto& [process, groups] : groups_) {
     const TrackInfo info = InfoOf(timeline_.processes()[process], tracks_);
-    rows->push_back({++track, 0, nullptr, "tasks of " + LabelOf(info)});
+    rows->push_back({++track, 0, nullptr, TrackRow::Kind::kTasks,
+                     "tasks of " + LabelOf(info)});
     for (const auto& [place, group] : groups) {
       ++track;
       std::string label = place;
@@ -274,8 +275,10 @@ void TaskPageRows::AppendTo(std::vector<TrackRow>* rows) const {
         label += ", without " + program::CountOf(group.num_left_out, "task") +
                  " at the same time as others";
       }
-      for (const Line& line : group.lines)
-        rows->push_back({track, 1, &line.events, label});
+      for (const Line& line : group.lines) {
+        rows->push_back(
+            {track, 1, &line.events, TrackRow::Kind::kTasks, label});
+      }
     }
   }
 }

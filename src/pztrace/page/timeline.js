@@ -217,7 +217,7 @@ class Timeline extends View {
     this.note = null;
     this.drawLabel(row);
     this.within(left, row.top, width - left, row.bottom - row.top, () => {
-      if (row.hasStrip)
+      if (row.states)
         this.drawStates(row);
       for (const line of row.lines) {
         if (line.top > scroll + this.height)

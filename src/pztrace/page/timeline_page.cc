@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <map>
 #include <string_view>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 
@@ -16,6 +17,7 @@
 #include "src/program/value_sink.h"
 #include "src/pztrace/events/timeline_file.h"
 #include "src/pztrace/page/embedded_page.h"
+#include "src/pztrace/page/thread_page_rows.h"
 
 namespace pztrace {
 
@@ -70,16 +72,21 @@ class Page {
  public:
   Page(const TimelineReader& reader,
        const PageOptions& options,
-       ThreadTimes* times,
-       TrackRows* rows)
-      : reader_(reader),
-        times_(times),
-        first_ns_(rows->is_empty() ? 0 : rows->first_ns()) {
-    const uint64_t length = rows->is_empty() ? 0 : rows->last_ns() - first_ns_;
+       const ThreadTimes& times,
+       const TrackRows& rows)
+      : reader_(reader), times_(times) {
+    uint64_t last_ns = 0;
+    std::tie(first_ns_, last_ns) =
+        rows.is_empty() ? TimesOfThreads(times)
+                        : std::pair(rows.first_ns(), rows.last_ns());
+    const uint64_t length = last_ns - first_ns_;
     from_ns_ = first_ns_ + std::min(options.from_ns, length);
     to_ns_ = first_ns_ + std::min(options.to_ns, length);
     StringId("");  // The empty string has the number 0.
   }
+
+  uint64_t from_ns() const { return from_ns_; }
+  uint64_t to_ns() const { return to_ns_; }
 
   std::string Json(const std::string& title,
                    bool is_complete,
@@ -307,26 +314,40 @@ class Page {
   void AddRow(const TrackRow& row, bool continues, JsonValues* values) {
     const TrackInfo info = InfoOf(row.track, reader_.tracks());
     values->Begin(Container::kDictionary);
-    values->Member("label", row.label.empty() ? LabelOf(info) : row.label);
+    const bool is_of_track = row.kind == TrackRow::Kind::kOfTrack;
+    values->Member("label", is_of_track ? LabelOf(info) : row.label);
     values->Member("level", uint64_t{row.level});
-    values->Member("kind", std::string_view(!row.label.empty() ? "tasks"
-                                            : info.is_thread   ? "thread"
-                                            : info.is_process  ? "process"
-                                                               : "track"));
+    values->Member("kind", KindText(row.kind, info));
     if (continues)
       values->Member("continues", true);
-    if (row.label.empty() && info.is_thread)
-      AddThread(row.track, info.tid, values);
+    const int64_t tid =
+        is_of_track ? times_.TidOf(row.track, reader_.tracks()) : row.tid;
+    if (tid != 0)
+      AddThread(tid, values);
     if (row.events)
       AddEvents(*row.events, info.unit, values);
     values->End();
   }
 
-  void AddThread(uint64_t track, int64_t tid, JsonValues* values) {
-    const uint32_t thread = times_->ThreadOf(track, reader_.tracks());
+  static std::string_view KindText(TrackRow::Kind kind, const TrackInfo& info) {
+    switch (kind) {
+      case TrackRow::Kind::kTasks:
+        return "tasks";
+      case TrackRow::Kind::kProcess:
+        return "process";
+      case TrackRow::Kind::kThread:
+        return "thread";
+      case TrackRow::Kind::kOfTrack:
+        break;
+    }
+    return info.is_thread ? "thread" : info.is_process ? "process" : "track";
+  }
+
+  void AddThread(int64_t tid, JsonValues* values) {
+    const uint32_t thread = times_.states().FindTid(tid);
     if (thread != ThreadStateTable::kNone)
       AddStates(thread, values);
-    const StackSamples& samples = times_->samples();
+    const StackSamples& samples = times_.samples();
     const auto [first, end] = samples.Find(tid, from_ns_, to_ns_);
     if (first == end)
       return;
@@ -349,7 +370,7 @@ class Page {
   // Adds the states of a thread, each until the next one: 0 unknown, 1 running,
   // 2 ready, 3 waiting.
   void AddStates(uint32_t thread, JsonValues* values) const {
-    const ThreadStateTable& states = times_->states();
+    const ThreadStateTable& states = times_.states();
     Times begin(first_ns_);
     std::string kinds;
     const auto add = [&](uint64_t time_ns, char kind) {
@@ -386,7 +407,7 @@ class Page {
   // Returns the node of a callsite; 0, which is around all others, for none.
   // Callsites of one function are one node.
   uint64_t NodeOf(uint32_t callsite) {
-    const StackSamples& samples = times_->samples();
+    const StackSamples& samples = times_.samples();
     if (callsite == StackSamples::kNone)
       return 0;
     // A caller has a lower number.
@@ -448,15 +469,15 @@ class Page {
   }
 
   const TimelineReader& reader_;
-  ThreadTimes* const times_;
-  const uint64_t first_ns_;
+  const ThreadTimes& times_;
   // The stacks of samples as a tree: the numbers of their nodes, from 1 on, by
   // callsite, and by the node around them and the name.
   std::vector<uint64_t> stack_nodes_;
   std::map<std::pair<uint64_t, size_t>, uint64_t> stack_node_ids_;
   NumberList stack_parents_;
   NumberList stack_names_;
-  // The shown range, on the clock of the trace.
+  // The beginning of the trace, and the shown range, on its clock.
+  uint64_t first_ns_ = 0;
   uint64_t from_ns_;
   uint64_t to_ns_;
   std::unordered_map<std::string, size_t> string_ids_;
@@ -473,7 +494,7 @@ std::string MakePage(const TimelineReader& reader,
                      const PageOptions& options,
                      bool is_damaged,
                      const TaskPageRows& tasks,
-                     ThreadTimes* times,
+                     const ThreadTimes& times,
                      TrackRows* rows) {
   const Completeness completeness = CompletenessOf(reader, is_damaged);
   std::vector<std::string> notes;
@@ -483,12 +504,18 @@ std::string MakePage(const TimelineReader& reader,
     notes.push_back(std::move(line));
   for (std::string& line : OmissionsOf(reader))
     notes.push_back(std::move(line));
+  Page page(reader, options, times, *rows);
   std::vector<TrackRow> all = rows->Arrange(reader.tracks());
+  const uint64_t num_idle =
+      AddThreadRows(times, reader.tracks(), page.from_ns(), page.to_ns(), &all);
+  if (num_idle != 0) {
+    notes.push_back(program::CountOf(num_idle, "thread") +
+                    " without events that never ran: not shown");
+  }
   tasks.AppendTo(&all);
-  const std::string json =
-      Page(reader, options, times, rows)
-          .Json(options.title, completeness.is_complete(), notes, all);
-  return FilledPage(kTimelinePage, json);
+  return FilledPage(
+      kTimelinePage,
+      page.Json(options.title, completeness.is_complete(), notes, all));
 }
 
 }  // namespace pztrace

@@ -28,13 +28,13 @@ struct PageOptions {
 //
 // |rows| come from |reader|; the details of their slices and instants have to
 // be there, or null. They may be empty. |tasks| come below them. |times| are
-// the states of threads, which are above their slices. |is_damaged| if a part
-// could not be read.
+// the states of threads, which are above their slices. Threads without events
+// have rows of their own. |is_damaged| if a part could not be read.
 std::string MakePage(const TimelineReader& reader,
                      const PageOptions& options,
                      bool is_damaged,
                      const TaskPageRows& tasks,
-                     ThreadTimes* times,
+                     const ThreadTimes& times,
                      TrackRows* rows);
 
 }  // namespace pztrace

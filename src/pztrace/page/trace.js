@@ -275,7 +275,7 @@ class Trace {
   }
 
   // Returns the part of the time in which each of `count` parts of the trace is busy, on
-  // all tracks.
+  // all tracks; if there are no events, by the states of threads.
   busy(count) {
     const parts = new Float64Array(count);
     const scale = count / Math.max(1, this.to - this.from);
@@ -288,6 +288,10 @@ class Trace {
         for (let part = Math.floor(begin); part < end; ++part)
           parts[part] += Math.min(end, part + 1) - Math.max(begin, part);
       }
+    }
+    for (let part = 0; !this.lines.length && part < count; ++part) {
+      const [from, to] = [part, part + 1].map((end) => this.from + end / scale);
+      parts[part] = dividedTimes(this.rows, from, to)[1] * scale;
     }
     return parts;
   }

@@ -83,11 +83,10 @@ class View {
   placeRow(row, y) {
     row.top = y;
     row.lines = row.shown;
-    row.isHeading = !row.lines.length;
+    row.isHeading = !row.lines.length && !row.states && !row.samples;
     row.content = y + (this.isNarrow ? LINE : GAP / 2);
     y = row.content;
-    row.hasStrip = Boolean(row.states) && !row.isHeading;
-    if (row.hasStrip)
+    if (row.states)
       y += STRIP;
     for (const line of row.lines) {
       line.top = y;

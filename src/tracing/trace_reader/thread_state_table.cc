@@ -322,11 +322,10 @@ uint32_t ThreadStateTable::Find(const TrackInfo& track) const {
   if (!track.is_thread || track.tid == 0)
     return kNone;
   const uint32_t found = thread_indexes_.Find(static_cast<uint64_t>(track.tid));
-  if (found == kNone || threads_[found].times.empty())
-    return kNone;
-  // The number may be one of another namespace.
-  const int64_t pid = threads_[found].pid;
-  return pid == 0 || track.pid == 0 || pid == track.pid ? found : kNone;
+  return found == kNone || threads_[found].times.empty() ||
+                 !MayBeOf(found, track.pid)
+             ? kNone
+             : found;
 }
 
 uint32_t ThreadStateTable::Find(uint64_t track,

@@ -110,6 +110,11 @@ class ThreadStateTable {
   int64_t tid(uint32_t thread) const { return threads_[thread].tid; }
   // Returns the process of the thread; 0 if the trace does not say it.
   int64_t pid(uint32_t thread) const { return threads_[thread].pid; }
+  // Returns false if the thread is another process's, as one of that number in
+  // another namespace is.
+  bool MayBeOf(uint32_t thread, int64_t pid) const {
+    return threads_[thread].pid == 0 || pid == 0 || threads_[thread].pid == pid;
+  }
   const std::string& name(uint32_t thread) const {
     return threads_[thread].name;
   }
