@@ -4,8 +4,9 @@
 
 "use strict";
 
-// The kinds of states, as the page numbers them.
+// The kinds of states, as the page numbers them. One more is that the thread is not there.
 const STATES = ["unknown", "running", "ready", "waiting"];
+const NUM_KINDS = 5;
 // So many states have sums before them.
 const STATES_A_SUM = 64;
 
@@ -16,11 +17,11 @@ class States {
     this.length = this.begin.length;
     this.kind = new Uint8Array(this.length);
     // The time in each kind before every 64th state.
-    this.sums = new Float64Array(4 * Math.ceil(this.length / STATES_A_SUM));
-    const sum = new Float64Array(4);
+    this.sums = new Float64Array(NUM_KINDS * Math.ceil(this.length / STATES_A_SUM));
+    const sum = new Float64Array(NUM_KINDS);
     for (let i = 0; i < this.length; ++i) {
       if (i % STATES_A_SUM === 0)
-        this.sums.set(sum, 4 * (i / STATES_A_SUM));
+        this.sums.set(sum, NUM_KINDS * (i / STATES_A_SUM));
       this.kind[i] = kind.charCodeAt(i) - 48;  // Digits.
       sum[this.kind[i]] += (i + 1 < this.length ? this.begin[i + 1] : this.begin[i]) -
         this.begin[i];
@@ -31,9 +32,9 @@ class States {
   until(time) {
     const last = lastUpTo(this.begin, time);
     if (last < 0)
-      return new Float64Array(4);
+      return new Float64Array(NUM_KINDS);
     const block = Math.floor(last / STATES_A_SUM);
-    const sum = this.sums.slice(4 * block, 4 * block + 4);
+    const sum = this.sums.slice(NUM_KINDS * block, NUM_KINDS * (block + 1));
     for (let i = block * STATES_A_SUM; i <= last; ++i)
       sum[this.kind[i]] += (i < last ? this.begin[i + 1] : time) - this.begin[i];
     return sum;
@@ -43,22 +44,22 @@ class States {
   divide(from, to) {
     const before = this.until(from);
     const times = this.until(to).map((ns, kind) => ns - before[kind]);
-    times[0] = Math.max(0, to - from - times[1] - times[2] - times[3]);
+    times[0] = Math.max(0, to - from - times.subarray(1).reduce((a, b) => a + b));
     return times;
   }
 }
 
 // Returns the times by kind of several threads.
 function dividedTimes(rows, from, to) {
-  const times = new Float64Array(4);
+  const times = new Float64Array(NUM_KINDS);
   for (const {states} of rows.filter(({states}) => states))
     states.divide(from, to).forEach((ns, kind) => (times[kind] += ns));
   return times;
 }
 
-// Returns the figures of times by kind.
+// Returns the figures of times by kind, as parts of those in which the threads are there.
 function dividedPairs(times) {
-  const all = times.reduce((a, b) => a + b, 0);
+  const all = times.subarray(0, STATES.length).reduce((a, b) => a + b);
   return [["Ran", 1], ["Ready", 2], ["Waited", 3], ["Unknown", 0]].filter(
     ([, kind]) => kind || times[0]).map(([term, kind]) => [
     term, durationText(Math.round(times[kind])) + " (" +

@@ -276,7 +276,7 @@ class Timeline extends View {
         const times = states.divide(this.time(x), this.time(to));
         kind = times.indexOf(times.reduce((a, b) => Math.max(a, b), 0));
       }
-      const found = kind ? this.colors[STATES[kind]] : null;
+      const found = this.colors[STATES[kind]] ?? null;
       if (found !== color)
         fill(x);
       color = found;

@@ -368,7 +368,7 @@ class Page {
   }
 
   // Adds the states of a thread, each until the next one: 0 unknown, 1 running,
-  // 2 ready, 3 waiting.
+  // 2 ready, 3 waiting, 4 before it was made or after its end.
   void AddStates(uint32_t thread, JsonValues* values) const {
     const ThreadStateTable& states = times_.states();
     Times begin(first_ns_);
@@ -384,8 +384,14 @@ class Page {
       const ThreadStateTable::Part part = states.PartOf(thread, i);
       if (part.end_ns < from_ns_ || part.begin_ns > to_ns_)
         continue;
+      if (i == 0 && part.state == ThreadStateTable::State::kCreated &&
+          part.begin_ns > from_ns_) {
+        add(from_ns_, '4');
+      }
       char kind = '0';
-      if (part.state == ThreadStateTable::State::kRunning)
+      if (ThreadStateTable::IsOver(part.state))
+        kind = '4';
+      else if (part.state == ThreadStateTable::State::kRunning)
         kind = '1';
       else if (ThreadStateTable::IsReady(part.state))
         kind = '2';
@@ -396,7 +402,8 @@ class Page {
     }
     if (kinds.empty())
       return;
-    add(end_ns, '0');
+    if (kinds.back() != '4')
+      add(end_ns, '0');
     values->Name("states");
     values->Begin(Container::kDictionary);
     begin.AddTo("begin", values);

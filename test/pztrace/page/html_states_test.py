@@ -12,7 +12,7 @@ from browser_page import DETAILS, OVERFLOW, SCREENS, BrowserPageTest
 from cases import run_cases
 from html_page import Page
 from thread_states import (
-    DEAD, READY, RUNNING, SLEEPING, TID, command_lines, divided_trace, in_namespaces,
+    CREATED, DEAD, READY, RUNNING, SLEEPING, TID, command_lines, divided_trace, in_namespaces,
     interned_stacks, sample, state, timed_slice, tree, written_by)
 from track_events import MS, PROCESS, described, track
 from wire import delimited, integer
@@ -159,6 +159,19 @@ class HtmlStatesTest(BrowserPageTest):
     self.assertEqual(self.script(SAMPLED)[1:], [
         'main\n1 sample (100.0 %)', 'sort\n1 sample (100.0 %)'])
     self.browser.picture(self.folder / 'threads-range.png')
+
+  def test_time_of_threads_that_are_not_there(self):
+    """It is not unknown: before they are made, and after their end."""
+    self.open(tree((41, TID, 'main'), (41, 43, 'brief')) +
+              states(TID, (10, RUNNING), (30, DEAD)) +
+              states(43, (14, CREATED), (15, RUNNING), (18, DEAD)))
+    self.assertEqual(self.script(STRIP, [t * MS for t in (2, 4.5, 6, 15)], 1),
+                     [None, 'ready', 'running', None])
+    self.browser.press('x')
+    figures = self.script(DETAILS)
+    self.assertEqual([figures[term] for term in ('Ran', 'Ready', 'Waited')],
+                     ['23.00 ms (95.8 %)', '1.00 ms (4.2 %)', '0 ns (0.0 %)'])
+    self.assertNotIn('Unknown', figures)
 
   def test_threads_besides_those_with_events(self):
     """They are with their process, and before its other tracks."""
