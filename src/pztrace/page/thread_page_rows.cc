@@ -120,7 +120,7 @@ uint64_t AddThreadRows(const ThreadTimes& times,
                        uint64_t to_ns,
                        std::vector<TrackRow>* rows) {
   std::set<int64_t> shown;
-  // Of processes that had one id, the last one counts.
+  // The last process counts if several had one id.
   std::map<int64_t, size_t> row_of_process;
   for (size_t i = 0; i < rows->size(); ++i) {
     const uint64_t track = (*rows)[i].track;
