@@ -183,6 +183,9 @@ void TraceReaderImpl::OnKernelPacket(const Packet& packet,
   // The processes and clocks of other machines are not those of the host.
   if (packet.is_of_other_machine())
     return;
+  if (packet.kernel_field_id ==
+      TracePacket::kGenericKernelProcessTreeFieldNumber)
+    tracks_.SetHasKernelTree();
   std::optional<uint64_t> time_ns;
   bool is_related = true;
   if (packet.has_timestamp) {
@@ -318,6 +321,8 @@ void TraceReaderImpl::ReadDescription(const Field& field) {
       return tracks_.Describe(field.as_bytes());
     case TracePacket::kProcessTreeFieldNumber:
       return tracks_.AddProcessTree(field.as_bytes());
+    case TracePacket::kGenericKernelProcessTreeFieldNumber:
+      return tracks_.SetHasKernelTree();
     case TracePacket::kProcessDescriptorFieldNumber:
       return tracks_.AddProcess(field.as_bytes());
     case TracePacket::kExtensionDescriptorFieldNumber:

@@ -201,8 +201,7 @@ void TrackTable::AddProcessTree(ConstBytes bytes) {
   const trace::ProcessTree::Decoder tree(bytes);
   for (const auto entry : tree.processes()) {
     const trace::ProcessTree::Process::Decoder process(entry);
-    // The program, in its namespace, says what it is.
-    if (process.has_nspid())
+    if (process.has_nspid() && has_kernel_tree_)
       continue;
     const uint32_t index = process_of(process.pid());
     for (const auto argument : process.cmdline()) {
@@ -219,7 +218,8 @@ void TrackTable::AddProcessTree(ConstBytes bytes) {
       for (const int32_t tid : thread.nstid())
         own = tid;
       processes_.SetInnerTid(writer_.machine, pid, thread.tid(), own);
-      continue;
+      if (has_kernel_tree_ || !thread.has_name())
+        continue;
     }
     processes_.NameThread(
         processes_.ThreadOf(process_of(pid), pid, thread.tid()),

@@ -89,6 +89,10 @@ class TrackTable {
   // older traces, which stand outside of tracks.
   void Describe(ConstBytes track_descriptor);
   void AddProcessTree(ConstBytes process_tree);
+  // Says that the trace also has the kernel's process tree, which names the
+  // processes and threads of PID namespaces. A ProcessTree after it only gives
+  // their ids.
+  void SetHasKernelTree() { has_kernel_tree_ = true; }
   void AddProcess(ConstBytes process_descriptor);
   TrackIndex AddThread(ConstBytes thread_descriptor);
   // Do the same without packets. An empty name changes nothing.
@@ -193,6 +197,7 @@ class TrackTable {
   TextTable* const texts_;
   NameArena names_;
   uint64_t num_changes_ = 0;
+  bool has_kernel_tree_ = false;
   IndexTable indexes_;  // By uuid.
   std::array<Recent, 1024> recent_ = {};
   TrackIndex last_used_ = 0;           // The last track that was not recent.

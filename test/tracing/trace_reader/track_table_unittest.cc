@@ -93,6 +93,22 @@ class TrackTableTest : public testing::Test {
     table_.AddProcessTree(
         {reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()});
   }
+  // Adds a process of a PID namespace, and a thread of it.
+  void AddTreeOfNamespace() {
+    HeapBuffered<ProcessTree> tree;
+    auto* const process = tree->add_processes();
+    process->set_pid(10);
+    process->add_cmdline("shop");
+    process->add_nspid(1);
+    auto* const thread = tree->add_threads();
+    thread->set_tid(11);
+    thread->set_tgid(10);
+    thread->set_name("pool");
+    thread->add_nstid(2);
+    const std::string bytes = tree.SerializeAsString();
+    table_.AddProcessTree(
+        {reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()});
+  }
   // Returns a ThreadDescriptor. It is valid until the next call.
   protozero::ConstBytes ThreadBytes(int32_t pid, int64_t tid) {
     HeapBuffered<protozero::trace::ThreadDescriptor> thread;
@@ -112,6 +128,20 @@ class TrackTableTest : public testing::Test {
   TrackTable table_{&texts_};
   std::string thread_;
 };
+
+TEST_F(TrackTableTest, ATreeNamesProcessesOfNamespacesUnlessTheKernelsDoes) {
+  // Perfetto's own recorder writes nothing else about them.
+  AddTreeOfNamespace();
+  const uint64_t thread = table_.uuid(table_.IndexOfThread(10, 11));
+  EXPECT_EQ(Info(thread).name, "pool");
+  EXPECT_EQ(NameOfProcess(thread), "shop");
+}
+
+TEST_F(TrackTableTest, TheKernelsTreeNamesProcessesOfNamespaces) {
+  table_.SetHasKernelTree();
+  AddTreeOfNamespace();
+  EXPECT_TRUE(table_.All().empty());
+}
 
 TEST_F(TrackTableTest, AThreadBelongsToItsProcess) {
   DescribeThread(2, 0, "main");
