@@ -168,8 +168,9 @@ TEST(PipelineTest, RecordsAreWholeWhereverTheBufferEnds) {
   for (size_t i = 0; i < 600; ++i) {
     names.emplace_back(1 + i * 37 % 250, static_cast<char>('a' + i % 26));
     tracer.StartSpan(names.back());
-    if (i % 4 == 3)
+    if (i % 4 == 3) {
       ASSERT_TRUE(pipeline.Flush(kPipelineTimeout));
+    }
   }
   const auto spans = sink.spans();
   ASSERT_EQ(spans.size(), names.size());

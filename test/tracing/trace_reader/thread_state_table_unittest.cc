@@ -406,7 +406,7 @@ TEST_F(ThreadStateTableTest, RandomBytesAreHarmless) {
                                  : -static_cast<int64_t>(random()),
                static_cast<TaskState>(static_cast<int32_t>(random() % 12) - 1),
                static_cast<int32_t>(random()), random() % 7 == 0,
-               random() % 3 + 1);
+               static_cast<uint32_t>(random() % 3 + 1));
     }
     for (int i = 0; i < 20; ++i)
       trace_[random() % trace_.size()] = static_cast<char>(random());
