@@ -90,6 +90,9 @@ void CodeMaps::Insert(int32_t pid, CodeMap added) {
     map.bias = file->second.BiasAt(map.file_offset);
     if (map.build_id.empty())
       map.build_id = file->second.build_id;
+    // The next process with this file may still have it.
+    if (file->second.segments.empty())
+      files_.erase(file);
   } else if (map.path == kVdso) {
     // All processes have the same, and each kernel another one.
     if (vdso_id_.empty())

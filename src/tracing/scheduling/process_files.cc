@@ -213,6 +213,9 @@ std::string FileOf(int32_t pid, const CodeMap& map) {
   std::string path = Folder(pid) + "/root" + map.path;
   if (!map.is_deleted && access(path.c_str(), F_OK) == 0)
     return path;
+  // A process that has ended has no root.
+  if (!map.is_deleted && access((Folder(pid) + "/root").c_str(), F_OK) != 0)
+    return map.path;
   // The user's own programs have no more than this.
   const std::string program = Folder(pid) + "/exe";
   std::string target(map.path.size() + 64, '\0');

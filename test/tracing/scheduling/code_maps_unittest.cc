@@ -4,6 +4,7 @@
 
 #include <stdint.h>
 #include <stdio.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <fstream>
@@ -13,6 +14,7 @@
 
 #include "gtest/gtest.h"
 #include "src/tracing/scheduling/elf_file.h"
+#include "src/tracing/scheduling/process_files.h"
 
 namespace protozero {
 namespace internal {
@@ -81,6 +83,34 @@ TEST(CodeMapsTest, FindsTheCodeOfThisProgram) {
   const CodeMaps::Map* const map = maps.Find(getpid(), address);
   ASSERT_NE(map, nullptr);
   EXPECT_NE(map->path.find("unittests"), std::string::npos) << map->path;
+}
+
+// A short program has ended when the recorder reads what it has mapped.
+TEST(CodeMapsTest, KnowsTheFilesOfAProcessThatHasEnded) {
+  const pid_t child = fork();
+  if (child == 0)
+    _exit(0);
+  siginfo_t info;
+  ASSERT_EQ(waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT),
+            0);
+  char program[4096] = {};
+  ASSERT_GT(readlink("/proc/self/exe", program, sizeof(program) - 1), 0);
+  const ElfFile file = ReadElfFile(program);
+  ASSERT_FALSE(file.segments.empty());
+  CodeMaps maps;
+  const auto expect_known = [&](int32_t pid) {
+    KernelRecord record = MapOf(pid, 0x1000000, 0x1000, program);
+    record.file_offset = file.segments[0].file_offset;
+    record.build_id = file.build_id;
+    maps.Add(record);
+    const CodeMaps::Map* const map = maps.Find(pid, 0x1000000);
+    ASSERT_NE(map, nullptr);
+    EXPECT_EQ(map->bias, file.BiasAt(record.file_offset));
+    EXPECT_EQ(FileOf(pid, *map), program);
+  };
+  expect_known(child);
+  ASSERT_EQ(waitpid(child, nullptr, 0), child);
+  expect_known(child);
 }
 
 TEST(ElfFileTest, AnyBytesAreHarmless) {
