@@ -7,7 +7,9 @@
 
 namespace table {
 
-std::optional<TableFormat> FormatOf(std::string_view name, std::string* why) {
+std::optional<TableFormat> FormatOf(std::string_view name,
+                                    std::string* why,
+                                    std::string_view others) {
   if (name == "csv")
     return TableFormat::kCsv;
   if (name == "ndjson")
@@ -15,7 +17,10 @@ std::optional<TableFormat> FormatOf(std::string_view name, std::string* why) {
   const bool needs_arrow = name == "arrow" || name == "parquet";
   if (needs_arrow && HasArrow())
     return name == "arrow" ? TableFormat::kArrow : TableFormat::kParquet;
-  *why = needs_arrow ? kNoArrow : "--format is csv, ndjson, arrow or parquet";
+  if (needs_arrow)
+    *why = kNoArrow;
+  else
+    why->assign("--format is csv, ndjson, arrow or parquet").append(others);
   return std::nullopt;
 }
 

@@ -45,8 +45,11 @@ inline constexpr std::string_view kFormatHelp =
     "stream of Arrow, ClickHouse's ArrowStream, or parquet";
 
 // Returns the format of that name. If there is none, or the program was built
-// without it, returns null and sets |why|.
-std::optional<TableFormat> FormatOf(std::string_view name, std::string* why);
+// without it, returns null and sets |why|. |others| ends the list of formats
+// in there: the caller's own ones.
+std::optional<TableFormat> FormatOf(std::string_view name,
+                                    std::string* why,
+                                    std::string_view others = {});
 
 struct TableOptions {
   TableFormat format = TableFormat::kCsv;

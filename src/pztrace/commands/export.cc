@@ -181,11 +181,10 @@ format is csv.
 std::string ChooseTables(ExportArguments* arguments, TableFormat* format) {
   bool(&wanted)[kNumTables] = arguments->wanted;
   std::string why;
-  const auto table_format = table::FormatOf(arguments->format, &why);
-  if (!table_format) {
-    const bool is_unknown = why.rfind("--format is", 0) == 0;
-    return is_unknown ? why + "; or sqlite, otlp, otlp-json or perfetto" : why;
-  }
+  const auto table_format = table::FormatOf(
+      arguments->format, &why, "; or sqlite, otlp, otlp-json or perfetto");
+  if (!table_format)
+    return why;
   *format = *table_format;
   const auto num_wanted = std::count(wanted, wanted + kNumTables, true);
   if (arguments->folder.empty() && num_wanted != 1) {
