@@ -82,7 +82,8 @@ uint8_t* ValueWriter::PutAnyValue(uint8_t* pos, const AttributeValue& value) {
       return PutDouble(pos, value.double_value());
     case Type::kBytes:
       return PutBytes(pos, BytesTag(AnyValue::kBytesValueFieldNumber),
-                      value.bytes().data, std::min(value.size(), text_limit));
+                      value.bytes_value().data,
+                      std::min(value.size(), text_limit));
     case Type::kArray:
       return PutArray(pos, value);
   }

@@ -92,7 +92,7 @@ class AttributeValue {
   std::string_view text() const {
     return {static_cast<const char*>(data_), size_};
   }
-  ConstBytes bytes() const {
+  ConstBytes bytes_value() const {
     return {static_cast<const uint8_t*>(data_), size_};
   }
   // Returns a value of an array.
@@ -121,7 +121,7 @@ class AttributeValue {
   static constexpr size_t SizeOf([[maybe_unused]] const T* values,
                                  size_t count) {
     if constexpr (std::is_same_v<T, char>)
-      return std::min(std::string_view(values, count).find('\0'), count);
+      return (std::min)(std::string_view(values, count).find('\0'), count);
     return count;
   }
   template <typename T>

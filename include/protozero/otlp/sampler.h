@@ -42,7 +42,7 @@ class Sampler {
       return parent->IsSampled();
     // From a word, so that compilers keep the id in registers.
     const uint64_t word =
-        ::protozero::internal::LoadLittleEndian<uint64_t>(id.bytes + 8);
+        PROTOZERO_RUNTIME::internal::LoadLittleEndian<uint64_t>(id.bytes + 8);
     uint64_t number = 0;
     for (int i = 0; i < 64; i += 8)
       number = number << 8 | (word >> i & 0xff);

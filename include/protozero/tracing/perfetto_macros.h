@@ -48,10 +48,10 @@ PROTOZERO_ABI_BEGIN
 namespace as_perfetto {
 
 // The library's own types, whose names the classes below hide.
-using TrackBase = ::protozero::Track;
-using CounterTrackBase = ::protozero::CounterTrack;
-using FlowBase = ::protozero::Flow;
-using TerminatingFlowBase = ::protozero::TerminatingFlow;
+using TrackBase = PROTOZERO_INTERNAL_NS::Track;
+using CounterTrackBase = PROTOZERO_INTERNAL_NS::CounterTrack;
+using FlowBase = PROTOZERO_INTERNAL_NS::Flow;
+using TerminatingFlowBase = PROTOZERO_INTERNAL_NS::TerminatingFlow;
 
 // perfetto::Track.
 class Track : public TrackBase {
@@ -293,20 +293,20 @@ PROTOZERO_ABI_END
 
 namespace perfetto {
 
-using ::protozero::DynamicCategory;
-using ::protozero::DynamicString;
+using PROTOZERO_INTERNAL_NS::DynamicCategory;
+using PROTOZERO_INTERNAL_NS::DynamicString;
 // Its text is written with each event, unless it is a literal.
-using StaticString = ::protozero::DynamicString;
-using ::protozero::as_perfetto::Category;
-using ::protozero::as_perfetto::CounterTrack;
-using ::protozero::as_perfetto::EventContext;
-using ::protozero::as_perfetto::Flow;
-using ::protozero::as_perfetto::NamedTrack;
-using ::protozero::as_perfetto::ProcessTrack;
-using ::protozero::as_perfetto::TerminatingFlow;
-using ::protozero::as_perfetto::ThreadTrack;
-using ::protozero::as_perfetto::TracedValue;
-using ::protozero::as_perfetto::Track;
+using StaticString = PROTOZERO_INTERNAL_NS::DynamicString;
+using PROTOZERO_INTERNAL_NS::as_perfetto::Category;
+using PROTOZERO_INTERNAL_NS::as_perfetto::CounterTrack;
+using PROTOZERO_INTERNAL_NS::as_perfetto::EventContext;
+using PROTOZERO_INTERNAL_NS::as_perfetto::Flow;
+using PROTOZERO_INTERNAL_NS::as_perfetto::NamedTrack;
+using PROTOZERO_INTERNAL_NS::as_perfetto::ProcessTrack;
+using PROTOZERO_INTERNAL_NS::as_perfetto::TerminatingFlow;
+using PROTOZERO_INTERNAL_NS::as_perfetto::ThreadTrack;
+using PROTOZERO_INTERNAL_NS::as_perfetto::TracedValue;
+using PROTOZERO_INTERNAL_NS::as_perfetto::Track;
 
 }  // namespace perfetto
 
@@ -322,29 +322,30 @@ using ::protozero::as_perfetto::Track;
 #if !defined(PROTOZERO_NO_TRACE_EVENTS)
 
 // Defines categories, once, in a namespace. Events can use other ones, too.
-#define PERFETTO_DEFINE_CATEGORIES(...)                                   \
-  inline const ::protozero::as_perfetto::Categories perfetto_categories { \
-    __VA_ARGS__                                                           \
+#define PERFETTO_DEFINE_CATEGORIES(...)                       \
+  inline const PROTOZERO_INTERNAL_NS::as_perfetto::Categories \
+      perfetto_categories {                                   \
+    __VA_ARGS__                                               \
   }
 
 // Record a slice until the end of the scope; the beginning and the end of one;
 // a moment. They take the same arguments as PROTOZERO_TRACE_EVENT() and so on.
 #define TRACE_EVENT(category, ...)                                          \
-  PROTOZERO_INTERNAL_TRACE_SCOPED(::protozero::as_perfetto::Emit, category, \
-                                  __VA_ARGS__)
-#define TRACE_EVENT_BEGIN(category, ...)                                      \
-  PROTOZERO_INTERNAL_TRACE_NAMED(::protozero::as_perfetto::Emit, SLICE_BEGIN, \
-                                 category, __VA_ARGS__)
-#define TRACE_EVENT_INSTANT(category, ...)                                \
-  PROTOZERO_INTERNAL_TRACE_NAMED(::protozero::as_perfetto::Emit, INSTANT, \
-                                 category, __VA_ARGS__)
-#define TRACE_EVENT_END(...)                                          \
-  PROTOZERO_INTERNAL_TRACE_END(::protozero::as_perfetto::EmitUnnamed, \
-                               __VA_ARGS__)
+  PROTOZERO_INTERNAL_TRACE_SCOPED(PROTOZERO_INTERNAL_NS::as_perfetto::Emit, \
+                                  category, __VA_ARGS__)
+#define TRACE_EVENT_BEGIN(category, ...)                                   \
+  PROTOZERO_INTERNAL_TRACE_NAMED(PROTOZERO_INTERNAL_NS::as_perfetto::Emit, \
+                                 SLICE_BEGIN, category, __VA_ARGS__)
+#define TRACE_EVENT_INSTANT(category, ...)                                 \
+  PROTOZERO_INTERNAL_TRACE_NAMED(PROTOZERO_INTERNAL_NS::as_perfetto::Emit, \
+                                 INSTANT, category, __VA_ARGS__)
+#define TRACE_EVENT_END(...)    \
+  PROTOZERO_INTERNAL_TRACE_END( \
+      PROTOZERO_INTERNAL_NS::as_perfetto::EmitUnnamed, __VA_ARGS__)
 // Takes a track or a name, an optional timestamp, and the value.
-#define TRACE_COUNTER(category, ...)                                      \
-  PROTOZERO_INTERNAL_TRACE_COUNTER(::protozero::as_perfetto::EmitCounter, \
-                                   category, __VA_ARGS__)
+#define TRACE_COUNTER(category, ...) \
+  PROTOZERO_INTERNAL_TRACE_COUNTER(  \
+      PROTOZERO_INTERNAL_NS::as_perfetto::EmitCounter, category, __VA_ARGS__)
 
 #else  // PROTOZERO_NO_TRACE_EVENTS
 

@@ -63,10 +63,11 @@ struct TaskSite {
 
 // Returns the TaskSite of this place. The name is a literal: that of the tasks
 // which are spawned here, or what tasks wait for here.
-#define PROTOZERO_TASK_SITE(name)                                     \
-  ([]() -> ::protozero::TaskSite& {                                   \
-    static ::protozero::TaskSite task_site(name, __FILE__, __LINE__); \
-    return task_site;                                                 \
+#define PROTOZERO_TASK_SITE(name)                                    \
+  ([]() -> PROTOZERO_INTERNAL_NS::TaskSite& {                        \
+    static PROTOZERO_INTERNAL_NS::TaskSite task_site(name, __FILE__, \
+                                                     __LINE__);      \
+    return task_site;                                                \
   }())
 
 // The way in which a task has ended.
@@ -258,28 +259,30 @@ PROTOZERO_ABI_END
 // Begins an AsyncSlice, and returns it. The arguments are those of
 // PROTOZERO_TRACE_EVENT(), without a track.
 #if !defined(PROTOZERO_NO_TRACE_EVENTS)
-#define PROTOZERO_TRACE_ASYNC_SLICE(category, ...)                            \
-  ([&] {                                                                      \
-    ::protozero::AsyncSlice protozero_async_slice;                            \
-    PROTOZERO_INTERNAL_TRACE_SITE_AT(protozero_async_site, SLICE_BEGIN,       \
-                                     category, __VA_ARGS__)                   \
-    auto* const protozero_async_site_at =                                     \
-        static_cast<::protozero::internal::TraceSite*>(protozero_async_site); \
-    if (PROTOZERO_INTERNAL_TRACE_IS_ON(*protozero_async_site_at, category,    \
-                                       __VA_ARGS__)) {                        \
-      const uint32_t protozero_async_id =                                     \
-          ::protozero::internal::NextAsyncId();                               \
-      protozero_async_slice.HasBegun(                                         \
-          ::protozero::internal::Emit(                                        \
-              protozero_async_site_at, category, __VA_ARGS__,                 \
-              ::protozero::Track(                                             \
-                  ::protozero::internal::AsyncTrackId(protozero_async_id))),  \
-          protozero_async_id);                                                \
-    }                                                                         \
-    return protozero_async_slice;                                             \
+#define PROTOZERO_TRACE_ASYNC_SLICE(category, ...)                         \
+  ([&] {                                                                   \
+    PROTOZERO_INTERNAL_NS::AsyncSlice protozero_async_slice;               \
+    PROTOZERO_INTERNAL_TRACE_SITE_AT(protozero_async_site, SLICE_BEGIN,    \
+                                     category, __VA_ARGS__)                \
+    auto* const protozero_async_site_at =                                  \
+        static_cast<PROTOZERO_INTERNAL_NS::internal::TraceSite*>(          \
+            protozero_async_site);                                         \
+    if (PROTOZERO_INTERNAL_TRACE_IS_ON(*protozero_async_site_at, category, \
+                                       __VA_ARGS__)) {                     \
+      const uint32_t protozero_async_id =                                  \
+          PROTOZERO_INTERNAL_NS::internal::NextAsyncId();                  \
+      protozero_async_slice.HasBegun(                                      \
+          PROTOZERO_INTERNAL_NS::internal::Emit(                           \
+              protozero_async_site_at, category, __VA_ARGS__,              \
+              PROTOZERO_INTERNAL_NS::Track(                                \
+                  PROTOZERO_INTERNAL_NS::internal::AsyncTrackId(           \
+                      protozero_async_id))),                               \
+          protozero_async_id);                                             \
+    }                                                                      \
+    return protozero_async_slice;                                          \
   }())
 #else
-#define PROTOZERO_TRACE_ASYNC_SLICE(...) ::protozero::AsyncSlice()
+#define PROTOZERO_TRACE_ASYNC_SLICE(...) PROTOZERO_INTERNAL_NS::AsyncSlice()
 #endif
 
 #endif  // INCLUDE_PROTOZERO_TRACING_TASK_H_

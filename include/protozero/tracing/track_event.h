@@ -123,27 +123,29 @@ PROTOZERO_ABI_END
 // the thread that has begun it, even if the scope ends on another thread.
 // Scopes of coroutines may end in any order, and on any thread.
 #define PROTOZERO_TRACE_EVENT(category, ...)                             \
-  PROTOZERO_INTERNAL_TRACE_SCOPED(::protozero::internal::Emit, category, \
-                                  __VA_ARGS__)
+  PROTOZERO_INTERNAL_TRACE_SCOPED(PROTOZERO_INTERNAL_NS::internal::Emit, \
+                                  category, __VA_ARGS__)
 
 // Record the beginning of a slice, and the end of the last slice that has begun
 // on the track. The end takes no name.
-#define PROTOZERO_TRACE_EVENT_BEGIN(category, ...)                         \
-  PROTOZERO_INTERNAL_TRACE_NAMED(::protozero::internal::Emit, SLICE_BEGIN, \
-                                 category, __VA_ARGS__)
-#define PROTOZERO_TRACE_EVENT_END(...) \
-  PROTOZERO_INTERNAL_TRACE_END(::protozero::internal::EmitUnnamed, __VA_ARGS__)
+#define PROTOZERO_TRACE_EVENT_BEGIN(category, ...)                      \
+  PROTOZERO_INTERNAL_TRACE_NAMED(PROTOZERO_INTERNAL_NS::internal::Emit, \
+                                 SLICE_BEGIN, category, __VA_ARGS__)
+#define PROTOZERO_TRACE_EVENT_END(...)                                       \
+  PROTOZERO_INTERNAL_TRACE_END(PROTOZERO_INTERNAL_NS::internal::EmitUnnamed, \
+                               __VA_ARGS__)
 
 // Records something that takes no time.
-#define PROTOZERO_TRACE_EVENT_INSTANT(category, ...)                   \
-  PROTOZERO_INTERNAL_TRACE_NAMED(::protozero::internal::Emit, INSTANT, \
-                                 category, __VA_ARGS__)
+#define PROTOZERO_TRACE_EVENT_INSTANT(category, ...)                    \
+  PROTOZERO_INTERNAL_TRACE_NAMED(PROTOZERO_INTERNAL_NS::internal::Emit, \
+                                 INSTANT, category, __VA_ARGS__)
 
 // Records a value that holds from now on: of a CounterTrack, or of the
 // process's counter of that name.
 #define PROTOZERO_TRACE_COUNTER(category, track, value)                  \
-  PROTOZERO_INTERNAL_TRACE_COUNTER(::protozero::internal::EmitCounterOf, \
-                                   category, (track), (value))
+  PROTOZERO_INTERNAL_TRACE_COUNTER(                                      \
+      PROTOZERO_INTERNAL_NS::internal::EmitCounterOf, category, (track), \
+      (value))
 
 // Returns whether a session wants the category, a literal.
 #define PROTOZERO_TRACE_CATEGORY_ENABLED(category)                    \
@@ -155,11 +157,19 @@ PROTOZERO_ABI_END
 // Describes a category; used in a namespace. |tags| are separated by spaces.
 // Sessions select by tags, too; categories with "slow" or "debug" are off
 // unless a session asks for them.
-#define PROTOZERO_TRACE_CATEGORY(category, description, tags)                  \
-  static const ::protozero::internal::TraceCategory PROTOZERO_INTERNAL_CONCAT( \
-      trace_category_, __COUNTER__)(category, description, tags)
+#define PROTOZERO_TRACE_CATEGORY(category, description, tags)       \
+  static const PROTOZERO_INTERNAL_NS::internal::TraceCategory       \
+  PROTOZERO_INTERNAL_CONCAT(trace_category_, __COUNTER__)(category, \
+                                                          description, tags)
 
 // ---- Helpers of the macros above.
+
+// Our namespace, also where `protozero` is that of another library.
+#if defined(PROTOZERO_NAMESPACE)
+#define PROTOZERO_INTERNAL_NS ::PROTOZERO_NAMESPACE
+#else
+#define PROTOZERO_INTERNAL_NS ::protozero
+#endif
 
 // Must be in the condition itself: compilers forget the hint of a result.
 #if defined(__GNUC__)
@@ -179,9 +189,9 @@ PROTOZERO_ABI_END
 #define PROTOZERO_INTERNAL_FIRST(first, ...) first
 // Is a constant even if |text| is none: the branch that is not taken need not
 // be.
-#define PROTOZERO_INTERNAL_TEXT(text)                \
-  (::protozero::internal::kIsLiteral<decltype(text)> \
-       ? ::protozero::internal::StaticText(text)     \
+#define PROTOZERO_INTERNAL_TEXT(text)                          \
+  (PROTOZERO_INTERNAL_NS::internal::kIsLiteral<decltype(text)> \
+       ? PROTOZERO_INTERNAL_NS::internal::StaticText(text)     \
        : nullptr)
 // True if nothing of an event is evaluated: it has literals, and no argument
 // after them. An argument may have a lambda, which C++17 does not allow in
@@ -189,10 +199,10 @@ PROTOZERO_ABI_END
 #define PROTOZERO_INTERNAL_STRINGIZE(...) #__VA_ARGS__
 #define PROTOZERO_INTERNAL_TEXT_OF_SECOND(first, second, ...) \
   PROTOZERO_INTERNAL_STRINGIZE(second)
-#define PROTOZERO_INTERNAL_IS_FIXED(category, ...)                      \
-  (::protozero::internal::kIsLiteral<decltype(category)> &&             \
-   ::protozero::internal::kIsLiteral<decltype(PROTOZERO_INTERNAL_FIRST( \
-       __VA_ARGS__, 0))> &&                                             \
+#define PROTOZERO_INTERNAL_IS_FIXED(category, ...)                    \
+  (PROTOZERO_INTERNAL_NS::internal::kIsLiteral<decltype(category)> && \
+   PROTOZERO_INTERNAL_NS::internal::kIsLiteral<                       \
+       decltype(PROTOZERO_INTERNAL_FIRST(__VA_ARGS__, 0))> &&         \
    PROTOZERO_INTERNAL_TEXT_OF_SECOND(__VA_ARGS__, ;, 0)[0] == ';')
 #define PROTOZERO_INTERNAL_TRACE_IS_ON(site, category, ...) \
   (PROTOZERO_INTERNAL_IS_FIXED(category, __VA_ARGS__)       \
@@ -204,29 +214,30 @@ PROTOZERO_ABI_END
 // so there it is a member of a hidden template. Without an alignment in the
 // code, gcc would align the 40 bytes at 32.
 #if defined(__clang__)
-#define PROTOZERO_INTERNAL_TRACE_SITE(variable, event_type, category, ...) \
-  static constexpr const char* PROTOZERO_INTERNAL_CONCAT(variable,         \
-                                                         _texts)[] = {     \
-      PROTOZERO_INTERNAL_TEXT(category),                                   \
-      PROTOZERO_INTERNAL_TEXT(PROTOZERO_INTERNAL_FIRST(__VA_ARGS__, 0))};  \
-  struct PROTOZERO_INTERNAL_CONCAT(variable, _maker) {                     \
-    static constexpr ::protozero::internal::TraceSite Make() {             \
-      return ::protozero::internal::TraceSite(                             \
-          ::protozero::trace::TrackEvent::TYPE_##event_type,               \
-          PROTOZERO_INTERNAL_CONCAT(variable, _texts)[0],                  \
-          PROTOZERO_INTERNAL_CONCAT(variable, _texts)[1]);                 \
-    }                                                                      \
-  };                                                                       \
-  static constexpr ::protozero::internal::TraceSite& variable =            \
-      ::protozero::internal::TraceSiteOf<PROTOZERO_INTERNAL_CONCAT(        \
+#define PROTOZERO_INTERNAL_TRACE_SITE(variable, event_type, category, ...)    \
+  static constexpr const char* PROTOZERO_INTERNAL_CONCAT(variable,            \
+                                                         _texts)[] = {        \
+      PROTOZERO_INTERNAL_TEXT(category),                                      \
+      PROTOZERO_INTERNAL_TEXT(PROTOZERO_INTERNAL_FIRST(__VA_ARGS__, 0))};     \
+  struct PROTOZERO_INTERNAL_CONCAT(variable, _maker) {                        \
+    static constexpr PROTOZERO_INTERNAL_NS::internal::TraceSite Make() {      \
+      return PROTOZERO_INTERNAL_NS::internal::TraceSite(                      \
+          PROTOZERO_INTERNAL_NS::trace::TrackEvent::TYPE_##event_type,        \
+          PROTOZERO_INTERNAL_CONCAT(variable, _texts)[0],                     \
+          PROTOZERO_INTERNAL_CONCAT(variable, _texts)[1]);                    \
+    }                                                                         \
+  };                                                                          \
+  static constexpr PROTOZERO_INTERNAL_NS::internal::TraceSite& variable =     \
+      PROTOZERO_INTERNAL_NS::internal::TraceSiteOf<PROTOZERO_INTERNAL_CONCAT( \
           variable, _maker)>::site
 #else
-#define PROTOZERO_INTERNAL_TRACE_SITE(variable, type, category, ...)       \
-  alignas(::protozero::internal::TraceSite)                                \
-      PROTOZERO_INTERNAL_CONSTINIT static ::protozero::internal::TraceSite \
-          variable(::protozero::trace::TrackEvent::TYPE_##type,            \
-                   PROTOZERO_INTERNAL_TEXT(category),                      \
-                   PROTOZERO_INTERNAL_TEXT(                                \
+#define PROTOZERO_INTERNAL_TRACE_SITE(variable, type, category, ...)        \
+  alignas(PROTOZERO_INTERNAL_NS::internal::TraceSite)                       \
+      PROTOZERO_INTERNAL_CONSTINIT static PROTOZERO_INTERNAL_NS::internal:: \
+          TraceSite                                                         \
+          variable(PROTOZERO_INTERNAL_NS::trace::TrackEvent::TYPE_##type,   \
+                   PROTOZERO_INTERNAL_TEXT(category),                       \
+                   PROTOZERO_INTERNAL_TEXT(                                 \
                        PROTOZERO_INTERNAL_FIRST(__VA_ARGS__, 0)))
 #endif
 // Defines |pointer| to a site. The site has the same name everywhere, in a
@@ -242,19 +253,21 @@ PROTOZERO_ABI_END
 #define PROTOZERO_INTERNAL_SITE(id) PROTOZERO_INTERNAL_CONCAT(trace_site_, id)
 // |pointer| has no type: it is in the frame of a coroutine, and gcc warns if a
 // frame is less hidden than the types in it.
-#define PROTOZERO_INTERNAL_SITE_OF(id) \
-  static_cast<::protozero::internal::TraceSite*>(PROTOZERO_INTERNAL_SITE(id))
+#define PROTOZERO_INTERNAL_SITE_OF(id)                      \
+  static_cast<PROTOZERO_INTERNAL_NS::internal::TraceSite*>( \
+      PROTOZERO_INTERNAL_SITE(id))
 #define PROTOZERO_INTERNAL_SLICE(id) PROTOZERO_INTERNAL_CONCAT(trace_slice_, id)
 // Writes the event with the function |emit|.
 #define PROTOZERO_INTERNAL_TRACE_SCOPED(...) \
   PROTOZERO_INTERNAL_TRACE_SCOPED_ID(__COUNTER__, __VA_ARGS__)
-#define PROTOZERO_INTERNAL_TRACE_SCOPED_ID(id, emit, category, ...)          \
-  PROTOZERO_INTERNAL_TRACE_SITE_AT(PROTOZERO_INTERNAL_SITE(id), SLICE_BEGIN, \
-                                   category, __VA_ARGS__)                    \
-  ::protozero::internal::ScopedTraceSlice PROTOZERO_INTERNAL_SLICE(id);      \
-  if (PROTOZERO_INTERNAL_TRACE_IS_ON(*PROTOZERO_INTERNAL_SITE_OF(id),        \
-                                     category, __VA_ARGS__))                 \
-  PROTOZERO_INTERNAL_SLICE(id).HasBegun(                                     \
+#define PROTOZERO_INTERNAL_TRACE_SCOPED_ID(id, emit, category, ...)           \
+  PROTOZERO_INTERNAL_TRACE_SITE_AT(PROTOZERO_INTERNAL_SITE(id), SLICE_BEGIN,  \
+                                   category, __VA_ARGS__)                     \
+  PROTOZERO_INTERNAL_NS::internal::ScopedTraceSlice PROTOZERO_INTERNAL_SLICE( \
+      id);                                                                    \
+  if (PROTOZERO_INTERNAL_TRACE_IS_ON(*PROTOZERO_INTERNAL_SITE_OF(id),         \
+                                     category, __VA_ARGS__))                  \
+  PROTOZERO_INTERNAL_SLICE(id).HasBegun(                                      \
       emit(PROTOZERO_INTERNAL_SITE_OF(id), category, __VA_ARGS__))
 #define PROTOZERO_INTERNAL_TRACE_NAMED(...) \
   PROTOZERO_INTERNAL_TRACE_NAMED_ID(__COUNTER__, __VA_ARGS__)

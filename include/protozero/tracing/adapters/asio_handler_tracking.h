@@ -245,20 +245,21 @@ PROTOZERO_ABI_END
 // For Asio's macros, which put their arguments in brackets.
 #define PROTOZERO_INTERNAL_ASIO_CREATE(context, handler, object_type, object, \
                                        native_handle, operation)              \
-  (handler).::protozero::internal::AsioHandler::Create(object_type, operation)
+  (handler).PROTOZERO_INTERNAL_NS::internal::AsioHandler::Create(object_type, \
+                                                                 operation)
 #define PROTOZERO_INTERNAL_ASIO_TRIED(handler, name, error, ...) \
-  (handler).::protozero::internal::AsioHandler::HasTried(error)
+  (handler).PROTOZERO_INTERNAL_NS::internal::AsioHandler::HasTried(error)
 
 #if defined(ASIO_CUSTOM_HANDLER_TRACKING)
-#define ASIO_INHERIT_TRACKED_HANDLER : public ::protozero::internal::AsioHandler
+#define ASIO_INHERIT_TRACKED_HANDLER : public PROTOZERO_INTERNAL_NS::internal::AsioHandler
 #define ASIO_ALSO_INHERIT_TRACKED_HANDLER \
-  , public ::protozero::internal::AsioHandler
+  , public PROTOZERO_INTERNAL_NS::internal::AsioHandler
 #define ASIO_HANDLER_TRACKING_INIT static_cast<void>(0)
 #define ASIO_HANDLER_LOCATION(args) \
-  ::protozero::internal::AsioLocation protozero_asio_location args
+  PROTOZERO_INTERNAL_NS::internal::AsioLocation protozero_asio_location args
 #define ASIO_HANDLER_CREATION(args) PROTOZERO_INTERNAL_ASIO_CREATE args
 #define ASIO_HANDLER_COMPLETION(args) \
-  ::protozero::internal::AsioCompletion protozero_asio_completion args
+  PROTOZERO_INTERNAL_NS::internal::AsioCompletion protozero_asio_completion args
 #define ASIO_HANDLER_INVOCATION_BEGIN(args) protozero_asio_completion.Begin args
 #define ASIO_HANDLER_INVOCATION_END protozero_asio_completion.End()
 #define ASIO_HANDLER_OPERATION(args) static_cast<void>(0)
@@ -273,15 +274,15 @@ PROTOZERO_ABI_END
 
 #if defined(BOOST_ASIO_CUSTOM_HANDLER_TRACKING)
 #define BOOST_ASIO_INHERIT_TRACKED_HANDLER \
-  : public ::protozero::internal::AsioHandler
+  : public PROTOZERO_INTERNAL_NS::internal::AsioHandler
 #define BOOST_ASIO_ALSO_INHERIT_TRACKED_HANDLER \
-  , public ::protozero::internal::AsioHandler
+  , public PROTOZERO_INTERNAL_NS::internal::AsioHandler
 #define BOOST_ASIO_HANDLER_TRACKING_INIT static_cast<void>(0)
 #define BOOST_ASIO_HANDLER_LOCATION(args) \
-  ::protozero::internal::AsioLocation protozero_asio_location args
+  PROTOZERO_INTERNAL_NS::internal::AsioLocation protozero_asio_location args
 #define BOOST_ASIO_HANDLER_CREATION(args) PROTOZERO_INTERNAL_ASIO_CREATE args
 #define BOOST_ASIO_HANDLER_COMPLETION(args) \
-  ::protozero::internal::AsioCompletion protozero_asio_completion args
+  PROTOZERO_INTERNAL_NS::internal::AsioCompletion protozero_asio_completion args
 #define BOOST_ASIO_HANDLER_INVOCATION_BEGIN(args) \
   protozero_asio_completion.Begin args
 #define BOOST_ASIO_HANDLER_INVOCATION_END protozero_asio_completion.End()

@@ -253,7 +253,7 @@ PROTOZERO_ABI_END
 // Asio and Boost.Asio have the same names in two namespaces.
 #define PROTOZERO_INTERNAL_ASIO_TOKEN(asio)                                    \
   template <typename Executor, typename R, typename... Args>                   \
-  class asio::async_result<::protozero::TracedAwaitable<Executor>,             \
+  class asio::async_result<PROTOZERO_INTERNAL_NS::TracedAwaitable<Executor>,   \
                            R(Args...)> {                                       \
     using Token = std::conditional_t<std::is_void_v<Executor>,                 \
                                      use_awaitable_t<>,                        \
@@ -266,11 +266,11 @@ PROTOZERO_ABI_END
     template <typename Initiation, typename... InitArgs>                       \
     static return_type initiate(                                               \
         Initiation&& initiation,                                               \
-        const ::protozero::TracedAwaitable<Executor>& token,                   \
+        const PROTOZERO_INTERNAL_NS::TracedAwaitable<Executor>& token,         \
         InitArgs&&... args) {                                                  \
-      using Traced =                                                           \
-          ::protozero::internal::AsioTaskInitiation<std::decay_t<Initiation>>; \
-      const ::protozero::internal::AsioPlace& place = token.place();           \
+      using Traced = PROTOZERO_INTERNAL_NS::internal::AsioTaskInitiation<      \
+          std::decay_t<Initiation>>;                                           \
+      const PROTOZERO_INTERNAL_NS::internal::AsioPlace& place = token.place(); \
       return Result::initiate(                                                 \
           Traced(std::forward<Initiation>(initiation), place, token.next()),   \
           Token(place.file, place.line, place.name),                           \

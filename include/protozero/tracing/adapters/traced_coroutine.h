@@ -465,10 +465,11 @@ concept HasTracedPromise =
 PROTOZERO_ABI_END
 }  // namespace protozero
 
-template <protozero::internal::HasTracedPromise Result, typename... Args>
+template <PROTOZERO_INTERNAL_NS::internal::HasTracedPromise Result,
+          typename... Args>
 struct std::coroutine_traits<Result, Args...> {
-  using promise_type =
-      protozero::internal::SeeingPromise<typename Result::promise_type>;
+  using promise_type = PROTOZERO_INTERNAL_NS::internal::SeeingPromise<
+      typename Result::promise_type>;
   // A handle to either finds the other.
   static_assert(sizeof(promise_type) == sizeof(typename Result::promise_type) &&
                 alignof(promise_type) ==
@@ -479,9 +480,11 @@ struct std::coroutine_traits<Result, Args...> {
 
 // Says what a co_await in the coroutine of a TracedPromise waits for. |name| is
 // a literal.
-#define PROTOZERO_AWAIT(name, ...)                                          \
-  ::protozero::internal::MakeAwaitableAt(                                   \
-      []() -> ::protozero::TaskSite& { return PROTOZERO_TASK_SITE(name); }, \
+#define PROTOZERO_AWAIT(name, ...)                  \
+  PROTOZERO_INTERNAL_NS::internal::MakeAwaitableAt( \
+      []() -> PROTOZERO_INTERNAL_NS::TaskSite& {    \
+        return PROTOZERO_TASK_SITE(name);           \
+      },                                            \
       (__VA_ARGS__))
 
 #endif  // defined(__cpp_impl_coroutine)
