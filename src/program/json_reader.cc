@@ -217,7 +217,21 @@ class JsonReader {
   const int max_depth_;
 };
 
+// Takes values, and does nothing with them.
+class NoValues final : public ValueSink {
+ public:
+  void Begin(Container) override {}
+  void End() override {}
+  void Name(std::string_view, NameKind) override {}
+  void Add(const Value&) override {}
+};
+
 }  // namespace
+
+bool IsJson(std::string_view text) {
+  NoValues values;
+  return ReadJson(text, &values);
+}
 
 bool ReadJson(std::string_view text, ValueSink* sink, int max_depth) {
   return JsonReader(text, sink, max_depth).ReadAll();

@@ -20,6 +20,9 @@ bool ReadJson(std::string_view text,
               ValueSink* sink,
               int max_depth = kMaxJsonDepth);
 
+// Returns whether ReadJson() takes the text.
+bool IsJson(std::string_view text);
+
 }  // namespace program
 
 #endif  // SRC_PROGRAM_JSON_READER_H_

@@ -16,8 +16,9 @@ namespace {
 constexpr size_t kMaxNameSize = 256;
 
 // Changes |place| from a track's to that of |part|, which is in the track.
-// |group| is the group of |part|.
-void AddPart(const std::optional<TrackInfo>& info,
+// |info| and |group| are those of |part|.
+void AddPart(uint64_t part,
+             const std::optional<TrackInfo>& info,
              uint64_t group,
              TrackPlace* place) {
   const bool is_outermost = place->group == 0;
@@ -37,6 +38,7 @@ void AddPart(const std::optional<TrackInfo>& info,
   } else if (info && info->is_process) {
     TrackPlace process;
     process.process_number = info->process;
+    process.process_track = part;
     process.process = Cut(UniqueName(*info), kMaxNameSize);
     process.pid = info->pid;
     process.is_complete = place->is_complete;
@@ -63,7 +65,7 @@ ExportedTrack& ExportedTracks::Get(uint64_t track) {
       Find(info->parent, &parent);
     if (parent.place.is_complete) {
       TrackPlace place = parent.place;
-      AddPart(info, GroupOf(track, info, place.group), &place);
+      AddPart(track, info, GroupOf(track, info, place.group), &place);
       Set(track, info, std::move(place), &kept);
       return kept;
     }
@@ -86,8 +88,8 @@ void ExportedTracks::Find(uint64_t track, ExportedTrack* found) const {
   std::optional<TrackInfo> last;
   ForEachPart(
       track, tracks_,
-      [&](uint64_t, const std::optional<TrackInfo>& info, uint64_t group) {
-        AddPart(info, group, &place);
+      [&](uint64_t part, const std::optional<TrackInfo>& info, uint64_t group) {
+        AddPart(part, info, group, &place);
         last = info;
       });
   Set(track, last, std::move(place), found);

@@ -19,6 +19,7 @@ namespace pztrace {
 struct TrackPlace {
   // The number of the process, as TrackInfo has it, and its UniqueName().
   uint32_t process_number = 0;
+  uint64_t process_track = 0;
   std::string process;
   int64_t pid = 0;
   bool has_thread = false;

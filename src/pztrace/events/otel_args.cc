@@ -2,8 +2,6 @@
 
 #include "src/pztrace/events/otel_args.h"
 
-#include <stddef.h>
-
 #include <algorithm>
 #include <iterator>
 #include <variant>
@@ -24,8 +22,16 @@ int OtelDigitOf(char c) {
   return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
 }
 
-// Returns the bytes of an id in hexadecimal; empty if it is none, as one of
-// zeros is.
+template <typename Names>
+uint32_t OtelIndexOf(std::string_view text, const Names& names) {
+  const auto found = std::find(std::begin(names), std::end(names), text);
+  return found != std::end(names)
+             ? static_cast<uint32_t>(found - std::begin(names))
+             : 0;
+}
+
+}  // namespace
+
 std::string OtelIdOf(std::string_view hex, size_t size) {
   if (hex.size() != 2 * size)
     return "";
@@ -41,16 +47,6 @@ std::string OtelIdOf(std::string_view hex, size_t size) {
     bytes.clear();
   return bytes;
 }
-
-template <typename Names>
-uint32_t OtelIndexOf(std::string_view text, const Names& names) {
-  const auto found = std::find(std::begin(names), std::end(names), text);
-  return found != std::end(names)
-             ? static_cast<uint32_t>(found - std::begin(names))
-             : 0;
-}
-
-}  // namespace
 
 bool OtelArgs::Take(std::string_view name, const Value& value) {
   constexpr std::string_view kPrefix = "otel.";
@@ -90,6 +86,8 @@ bool OtelArgs::Take(std::string_view name, const Value& value) {
     status = OtelIndexOf(*text, kStatuses);
   else if (name == "status_message")
     status_message = program::MadeUtf8(*text);
+  else if (name == "body")
+    body = program::MadeUtf8(*text);
   else if (name == "severity_text")
     severity_text = program::MadeUtf8(*text);
   else

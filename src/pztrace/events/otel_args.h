@@ -3,14 +3,25 @@
 #ifndef SRC_PZTRACE_EVENTS_OTEL_ARGS_H_
 #define SRC_PZTRACE_EVENTS_OTEL_ARGS_H_
 
+#include <stddef.h>
 #include <stdint.h>
 
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "src/program/value_sink.h"
 
 namespace pztrace {
+
+// The argument with the links of a span: an array of dictionaries with the
+// texts "trace_id", "span_id" and "trace_state", the number
+// "dropped_attributes" and the dictionary "attributes".
+constexpr char kOtelLinks[] = "otel.links";
+
+// Returns the bytes of an id of |size| bytes in hexadecimal; empty if it is
+// none, as one of zeros is.
+std::string OtelIdOf(std::string_view hex, size_t size);
 
 // The arguments of an event that begin with "otel.", which files of
 // OpenTelemetry that were read as traces have.
@@ -21,6 +32,7 @@ struct OtelArgs {
   std::string trace_state;
   std::string status_message;
   std::string severity_text;
+  std::optional<std::string> body;  // Of a log with an event's name.
   uint32_t kind = 0;
   uint32_t status = 0;
   int32_t severity = 0;

@@ -9,13 +9,17 @@
 #include <string>
 #include <tuple>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "protozero/const_bytes.h"
 #include "protozero/scattered_heap_buffer.h"
 #include "protozero/tracing/trace.h"
 #include "src/otlp/protos/schema.h"
+#include "src/program/json_reader.h"
+#include "src/program/json_values.h"
 #include "src/program/text.h"
+#include "src/program/value_sink.h"
 #include "src/program/varint.h"
 #include "src/pztrace/otlp/otlp_lanes.h"
 #include "src/pztrace/otlp/otlp_records.h"
@@ -102,51 +106,68 @@ void SetAnnotationValue(ConstBytes any_value,
   }
 }
 
-// Appends a value of a resource, as a label has it.
-void AppendLabelValue(ConstBytes any_value, int depth, std::string* label) {
+// Gives a number to |sink|, so that JSON does not make an integer of it.
+void AddFraction(double value, program::ValueSink* sink) {
+  std::string digits;
+  program::AppendDouble(value, &digits);
+  if (digits.find_first_not_of("-0123456789") != digits.npos)
+    return sink->Add(value);
+  digits += ".0";
+  sink->Add(program::Decimal{digits});
+}
+
+// Gives a value to |sink|.
+void ReadAnyValue(ConstBytes any_value, int depth, program::ValueSink* sink) {
+  using Container = program::ValueSink::Container;
   const schema::AnyValue::Decoder value(any_value);
   using Case = schema::AnyValue::Decoder::ValueCase;
-  const auto append_list = [&](auto it, char open, char close, auto append) {
-    *label += open;
-    for (bool is_first = true; it && depth < kMaxValueDepth; ++it) {
-      if (!is_first)
-        *label += ',';
-      is_first = false;
-      append(*it);
-    }
-    *label += close;
-  };
   switch (value.value_case()) {
     case Case::kStringValue:
-      *label += value.string_value().ToStdStringView();
-      return;
+      return sink->Add(value.string_value().ToStdStringView());
     case Case::kBoolValue:
-      *label += value.bool_value() ? "true" : "false";
-      return;
+      return sink->Add(value.bool_value());
     case Case::kIntValue:
-      *label += std::to_string(value.int_value());
-      return;
+      return sink->Add(value.int_value());
     case Case::kDoubleValue:
-      return program::AppendDouble(value.double_value(), label);
-    case Case::kBytesValue:
-      return program::AppendBase64(value.bytes_value().ToStdStringView(),
-                                   label);
-    case Case::kArrayValue:
-      return append_list(
-          schema::ArrayValue::Decoder(value.array_value()).values(), '[', ']',
-          [&](ConstBytes one) { AppendLabelValue(one, depth + 1, label); });
-    case Case::kKvlistValue:
-      return append_list(
-          schema::KeyValueList::Decoder(value.kvlist_value()).values(), '{',
-          '}', [&](ConstBytes one) {
-            const schema::KeyValue::Decoder pair(one);
-            *label += pair.key().ToStdStringView();
-            *label += '=';
-            AppendLabelValue(pair.value(), depth + 1, label);
-          });
+      return AddFraction(value.double_value(), sink);
+    case Case::kBytesValue: {
+      std::string base64;
+      program::AppendBase64(value.bytes_value().ToStdStringView(), &base64);
+      return sink->Add(std::string_view(base64));
+    }
+    case Case::kArrayValue: {
+      const schema::ArrayValue::Decoder list(value.array_value());
+      sink->Begin(Container::kArray);
+      for (auto it = list.values(); it && depth < kMaxValueDepth; ++it)
+        ReadAnyValue(*it, depth + 1, sink);
+      return sink->End();
+    }
+    case Case::kKvlistValue: {
+      const schema::KeyValueList::Decoder list(value.kvlist_value());
+      sink->Begin(Container::kDictionary);
+      for (auto it = list.values(); it && depth < kMaxValueDepth; ++it) {
+        const schema::KeyValue::Decoder pair(*it);
+        sink->Name(pair.key().ToStdStringView());
+        ReadAnyValue(pair.value(), depth + 1, sink);
+      }
+      return sink->End();
+    }
     case Case::kNotSet:
-      return;
+      return sink->Add(std::monostate());
   }
+}
+
+// Appends a value of a resource, as a label has it: a text that is not JSON, or
+// JSON. SpanEncoder makes attributes of it again.
+void AppendLabelValue(ConstBytes any_value, std::string* label) {
+  const schema::AnyValue::Decoder value(any_value);
+  const std::string_view text = value.string_value().ToStdStringView();
+  if (value.has_string_value() && !program::IsJson(text)) {
+    *label += text;
+    return;
+  }
+  program::JsonValues json(label);
+  ReadAnyValue(any_value, 0, &json);
 }
 
 // Makes the packets.
@@ -240,6 +261,9 @@ class OtlpTraceWriter {
       const schema::Resource::Decoder decoder(resource.bytes);
       for (auto it = decoder.attributes(); it; ++it)
         AddLabel(*it, process);
+      // Its readers know by that name that the labels are a resource's.
+      if (resource.name.empty())
+        process->add_process_labels("service.name=unknown_service");
     });
   }
 
@@ -247,7 +271,7 @@ class OtlpTraceWriter {
   static void AddLabel(ConstBytes attribute, Process* process) {
     const schema::KeyValue::Decoder pair(attribute);
     std::string label = pair.key().ToStdString() + '=';
-    AppendLabelValue(pair.value(), 0, &label);
+    AppendLabelValue(pair.value(), &label);
     process->add_process_labels(label);
   }
 
@@ -297,15 +321,73 @@ class OtlpTraceWriter {
       const schema::Span::Decoder span(record.bytes);
       for (auto it = span.links(); it; ++it) {
         const schema::Span_Link::Decoder link(*it);
-        const uint32_t other =
-            records_.FindSpan(link.trace_id().ToStdStringView(),
-                              link.span_id().ToStdStringView());
-        if (other != OtlpRecord::kNone && other != i)
+        const uint32_t other = LinkedSpan(i, link);
+        if (other != OtlpRecord::kNone)
           AddFlow(other, i);
       }
     }
     std::sort(flows_.begin(), flows_.end());
   }
+  // Returns the span that a link of a span comes from by a flow. kNone if it is
+  // in another file, or the span itself or its parent.
+  uint32_t LinkedSpan(uint32_t index,
+                      const schema::Span_Link::Decoder& link) const {
+    const uint32_t other = records_.FindSpan(link.trace_id().ToStdStringView(),
+                                             link.span_id().ToStdStringView());
+    return other != index && other != all_[index].parent ? other
+                                                         : OtlpRecord::kNone;
+  }
+
+  // Writes the links that a flow does not show whole: to spans of other files,
+  // and those that say more than their ids.
+  void AddLinks(uint32_t index,
+                const schema::Span::Decoder& span,
+                TrackEvent* event) const {
+    DebugAnnotation* all = nullptr;
+    for (auto it = span.links(); it; ++it) {
+      const schema::Span_Link::Decoder link(*it);
+      if (!link.has_attributes() && link.trace_state().size == 0 &&
+          link.dropped_attributes_count() == 0 &&
+          LinkedSpan(index, link) != OtlpRecord::kNone) {
+        continue;
+      }
+      if (all == nullptr) {
+        all = event->add_debug_annotations();
+        all->set_name("otel.links");
+      }
+      DebugAnnotation* const one = all->add_array_values();
+      AddEntry("trace_id", program::HexOf(link.trace_id().ToStdStringView()),
+               one);
+      AddEntry("span_id", program::HexOf(link.span_id().ToStdStringView()),
+               one);
+      AddEntry("trace_state", link.trace_state().ToStdString(), one);
+      if (link.dropped_attributes_count() != 0) {
+        DebugAnnotation* const entry = one->add_dict_entries();
+        entry->set_name("dropped_attributes");
+        entry->set_int_value(link.dropped_attributes_count());
+      }
+      if (!link.has_attributes())
+        continue;
+      DebugAnnotation* const attributes = one->add_dict_entries();
+      attributes->set_name("attributes");
+      for (auto attribute = link.attributes(); attribute; ++attribute) {
+        const schema::KeyValue::Decoder pair(*attribute);
+        DebugAnnotation* const entry = attributes->add_dict_entries();
+        entry->set_name(pair.key());
+        SetAnnotationValue(pair.value(), 0, entry);
+      }
+    }
+  }
+  static void AddEntry(const char* name,
+                       const std::string& text,
+                       DebugAnnotation* dictionary) {
+    if (text.empty())
+      return;
+    DebugAnnotation* const entry = dictionary->add_dict_entries();
+    entry->set_name(name);
+    entry->set_string_value(text);
+  }
+
   void AddFlow(uint32_t from, uint32_t to) {
     const uint64_t flow =
         MixedId(OtlpIdNumberOf(OtlpRecords::IdsOf(all_[from]).span),
@@ -378,6 +460,7 @@ class OtlpTraceWriter {
     AddCount("otel.dropped_attributes", span.dropped_attributes_count(), event);
     AddCount("otel.dropped_events", span.dropped_events_count(), event);
     AddCount("otel.dropped_links", span.dropped_links_count(), event);
+    AddLinks(index, span, event);
   }
 
   void WriteEvent(const Step& step, TrackEvent* event) {
@@ -395,6 +478,8 @@ class OtlpTraceWriter {
     event->set_name(decoder.name());
     for (auto it = decoder.attributes(); it; ++it)
       AddAttribute(*it, Placed::kNowhere, event);
+    AddCount("otel.dropped_attributes", decoder.dropped_attributes_count(),
+             event);
   }
 
   static void WriteLog(const OtlpRecord& record, TrackEvent* event) {

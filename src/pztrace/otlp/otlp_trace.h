@@ -21,7 +21,7 @@ namespace pztrace {
 //                           nest on it, are on tracks of the process
 //   span, scope, attributes slice, category, arguments; ids, kind and status
 //                           are arguments that begin with "otel."
-//   link; parent elsewhere  flow
+//   link; parent elsewhere  flow; "otel.links", if a flow does not say it all
 //   event, log              instant
 //
 // Times are those of the wall clock. What is malformed is left out. A span

@@ -2,9 +2,12 @@
 
 #include "src/pztrace/spans/span_encoder.h"
 
+#include <algorithm>
 #include <optional>
 
+#include "src/program/json_reader.h"
 #include "src/program/text.h"
+#include "src/program/value_sink.h"
 
 namespace pztrace {
 
@@ -66,6 +69,60 @@ void SetOtelFields(const OtelArgs& otel, schema::Span* span) {
   status->set_code(static_cast<schema::Status::StatusCode>(otel.status));
 }
 
+// Splits a label such as "service.version=1.2". False if it is not of that
+// form.
+bool SplitLabel(std::string_view label,
+                std::string_view* key,
+                std::string_view* value) {
+  const size_t equals = label.find('=');
+  if (equals == 0 || equals == label.npos)
+    return false;
+  *key = label.substr(0, equals);
+  *value = label.substr(equals + 1);
+  return std::all_of(key->begin(), key->end(), [](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
+           (c >= 'A' && c <= 'Z') || c == '.' || c == '_' || c == '-' ||
+           c == '/';
+  });
+}
+
+// A process of a file of OpenTelemetry has its resource's attributes as labels.
+// Its pid may be made up, and this is not its host.
+std::string EncodeResource(const TrackPlace& place,
+                           const std::vector<std::string>& labels,
+                           const std::string& host) {
+  std::string_view key;
+  std::string_view value;
+  const bool is_resource =
+      std::any_of(labels.begin(), labels.end(), [&](const std::string& label) {
+        return SplitLabel(label, &key, &value) && key == "service.name";
+      });
+  protozero::HeapBuffered<schema::Resource> resource;
+  if (!is_resource) {
+    AddTextAttribute("service.name",
+                     place.process.empty() ? "unknown_service" : place.process,
+                     resource.get());
+    if (place.pid != 0)
+      AddNumberAttribute("process.pid", place.pid, resource.get());
+    if (!host.empty())
+      AddTextAttribute("host.name", host, resource.get());
+  }
+  SpanAttributes attributes(resource.get(),
+                            schema::Resource::kAttributesFieldNumber, nullptr);
+  for (const std::string& label : labels) {
+    if (!SplitLabel(label, &key, &value) ||
+        (!is_resource && (key == "process.pid" || key == "host.name"))) {
+      continue;
+    }
+    attributes.Name(key, program::ValueSink::NameKind::kFree);
+    if (program::IsJson(value))
+      program::ReadJson(value, &attributes);
+    else
+      attributes.Add(value);
+  }
+  return resource.SerializeAsString();
+}
+
 }  // namespace
 
 uint64_t SpanEncoder::UnixTimeOf(uint64_t time_ns) {
@@ -74,17 +131,14 @@ uint64_t SpanEncoder::UnixTimeOf(uint64_t time_ns) {
   return time ? static_cast<uint64_t>(*time) : time_ns;
 }
 
-std::string SpanEncoder::ResourceOf(std::string_view process,
-                                    int64_t pid) const {
-  protozero::HeapBuffered<schema::Resource> resource;
-  AddTextAttribute("service.name",
-                   process.empty() ? "unknown_service" : process,
-                   resource.get());
-  if (pid != 0)
-    AddNumberAttribute("process.pid", pid, resource.get());
-  if (!host_.empty())
-    AddTextAttribute("host.name", host_, resource.get());
-  return resource.SerializeAsString();
+const std::string& SpanEncoder::ResourceOf(const TrackPlace& place) {
+  KnownResource& known = resources_[{place.process_track, place.pid}];
+  const uint64_t version = reader_.tracks().version();
+  if (known.bytes.empty() || known.version != version) {
+    const TrackInfo process = InfoOf(place.process_track, reader_.tracks());
+    known = {version, EncodeResource(place, process.labels, host_)};
+  }
+  return known.bytes;
 }
 
 EncodedSpan SpanEncoder::EncodeSlice(const Slice& slice, OtelArgs* otel) {
@@ -94,17 +148,18 @@ EncodedSpan SpanEncoder::EncodeSlice(const Slice& slice, OtelArgs* otel) {
   span->set_name(program::MadeUtf8(slice.text->name));
   span->set_start_time_unix_nano(UnixTimeOf(slice.begin_ns));
   span->set_end_time_unix_nano(UnixTimeOf(slice.begin_ns + slice.duration_ns));
-  SpanAttributes attributes(span, schema::Span::kAttributesFieldNumber, otel);
+  SpanLinks links(span);
+  SpanAttributes attributes(span, schema::Span::kAttributesFieldNumber, otel,
+                            &links);
   ReadArgs(*slice.details, &attributes);
   AddPlace(place, span);
   SetOtelFields(*otel, span);
   AddEvents(slice, span);
-  return {ResourceOf(place.process, place.pid),
-          program::MadeUtf8(slice.text->category), span_.SerializeAsString()};
+  return {ResourceOf(place), program::MadeUtf8(slice.text->category),
+          span_.SerializeAsString(), links.spans()};
 }
 
 EncodedSpan SpanEncoder::EncodeTask(const TaskLife& task) {
-  const TrackInfo process = InfoOf(task.process, reader_.tracks());
   span_.Reset();
   schema::Span* const span = span_.get();
   span->set_kind(schema::Span::SPAN_KIND_INTERNAL);
@@ -125,7 +180,7 @@ EncodedSpan SpanEncoder::EncodeTask(const TaskLife& task) {
   constexpr uint8_t kFailed = 2;
   if (task.result == kFailed)
     span->set_status()->set_code(schema::Status::STATUS_CODE_ERROR);
-  return {ResourceOf(process.name, process.pid), "pztrace.tasks",
+  return {ResourceOf(exported_.Get(task.process).place), "pztrace.tasks",
           span_.SerializeAsString()};
 }
 
@@ -139,8 +194,11 @@ void SpanEncoder::Write(EncodedSpan span,
     fields->set_parent_span_id(ids.parent_id);
   for (const SpanIdentity& other : links) {
     // A file of OpenTelemetry has such flows when it is read as a trace.
-    if (other.span_id == ids.parent_id)
+    if (other.span_id == ids.parent_id ||
+        std::find(span.linked_spans.begin(), span.linked_spans.end(),
+                  other.span_id) != span.linked_spans.end()) {
       continue;
+    }
     auto* const link = fields->add_links();
     link->set_trace_id(other.trace_id);
     link->set_span_id(other.span_id);
@@ -195,15 +253,19 @@ SpanEncoder::WaitingInstant SpanEncoder::Encode(const Instant& instant) {
   SpanAttributes event_attributes(
       event.get(), schema::Span_Event::kAttributesFieldNumber, &otel);
   ReadArgs(*instant.details, &event_attributes);
+  if (otel.dropped_attributes != 0)
+    event->set_dropped_attributes_count(otel.dropped_attributes);
   waiting.event = event.SerializeAsString();
 
   protozero::HeapBuffered<schema::LogRecord> log;
   log->set_time_unix_nano(time);
-  log->set_body()->set_string_value(name);
   SpanAttributes log_attributes(
       log.get(), schema::LogRecord::kAttributesFieldNumber, &otel);
   ReadArgs(*instant.details, &log_attributes);
   AddPlace(place, log.get());
+  if (otel.body)
+    log->set_event_name(name);
+  log->set_body()->set_string_value(otel.body.value_or(name));
   if (otel.severity != 0)
     log->set_severity_number(otel.severity);
   if (otel.dropped_attributes != 0)
@@ -229,7 +291,7 @@ void SpanEncoder::WriteLogs(uint64_t track,
   if (count == 0)
     return;
   const TrackPlace place = exported_.Get(track).place;
-  const std::string resource = ResourceOf(place.process, place.pid);
+  const std::string& resource = ResourceOf(place);
   const auto end = instants->begin() + static_cast<ptrdiff_t>(count);
   for (auto it = instants->begin(); it != end; ++it)
     batches_->Add(otlp::Signal::kLogs, resource, it->category, it->log);

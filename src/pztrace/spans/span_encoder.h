@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <map>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -40,6 +41,7 @@ struct EncodedSpan {
   std::string resource;
   std::string scope;
   std::string record;
+  std::vector<std::string> linked_spans = {};  // The links that it has already.
 };
 
 // Writes slices and tasks as spans, and instants as their events, or as logs.
@@ -83,8 +85,15 @@ class SpanEncoder {
   };
   using WaitingInstants = std::vector<WaitingInstant>;
 
+  // A process's Resource, and the version of Tracks that it is from.
+  struct KnownResource {
+    uint64_t version = 0;
+    std::string bytes;  // Empty until it is known.
+  };
+
   uint64_t UnixTimeOf(uint64_t time_ns);
-  std::string ResourceOf(std::string_view process, int64_t pid) const;
+  // Returns the bytes of the process's Resource.
+  const std::string& ResourceOf(const TrackPlace& place);
   void ReadArgs(const EventDetails& details, SpanAttributes* attributes) const {
     reader_.ReadArgs(details, UniqueNames::kByText, attributes);
   }
@@ -97,6 +106,8 @@ class SpanEncoder {
   ExportedTracks exported_;
   SpanBatches* const batches_;
   protozero::HeapBuffered<protozero::otlp_schema::Span> span_;
+  // By process track and pid.
+  std::map<std::pair<uint64_t, int64_t>, KnownResource> resources_;
   std::unordered_map<uint64_t, WaitingInstants> waiting_;  // By track.
   bool has_no_wall_clock_ = false;
 };

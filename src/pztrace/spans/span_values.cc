@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#include <charconv>
+#include <system_error>
 #include <variant>
 
 #include "src/otlp/protos/schema.h"
@@ -32,8 +34,14 @@ void SetAnyValue(const Value& value, schema::AnyValue* any) {
   } else if (const auto* fraction = std::get_if<double>(&value)) {
     any->set_double_value(*fraction);
   } else if (const auto* decimal = std::get_if<program::Decimal>(&value)) {
-    any->set_double_value(
-        strtod(std::string(decimal->digits).c_str(), nullptr));
+    const std::string_view digits = decimal->digits;
+    int64_t integer = 0;
+    const auto end =
+        std::from_chars(digits.data(), digits.data() + digits.size(), integer);
+    if (end.ec == std::errc() && end.ptr == digits.data() + digits.size())
+      any->set_int_value(integer);
+    else
+      any->set_double_value(strtod(std::string(digits).c_str(), nullptr));
   }
 }
 
@@ -54,6 +62,12 @@ protozero::Message* SpanAttributes::NextValue() {
 
 void SpanAttributes::Begin(Container container) {
   const bool is_array = container == Container::kArray;
+  const bool begins_links =
+      links_ != nullptr && levels_.empty() && is_array && name_ == kOtelLinks;
+  if (depth_of_links_ != 0 || begins_links) {
+    ++depth_of_links_;
+    return links_->Begin(container);
+  }
   auto* const any = static_cast<schema::AnyValue*>(NextValue());
   protozero::Message* list = nullptr;
   if (is_array)
@@ -64,16 +78,75 @@ void SpanAttributes::Begin(Container container) {
 }
 
 void SpanAttributes::End() {
-  levels_.pop_back();
+  if (depth_of_links_ == 0)
+    return levels_.pop_back();
+  --depth_of_links_;
+  links_->End();
 }
 
-void SpanAttributes::Name(std::string_view name, NameKind) {
+void SpanAttributes::Name(std::string_view name, NameKind kind) {
+  if (depth_of_links_ != 0)
+    return links_->Name(name, kind);
   name_ = name;
 }
 
 void SpanAttributes::Add(const Value& value) {
-  if (!levels_.empty() || !otel_->Take(name_, value))
+  if (depth_of_links_ != 0)
+    return links_->Add(value);
+  if (!levels_.empty() || otel_ == nullptr || !otel_->Take(name_, value))
     SetAnyValue(value, static_cast<schema::AnyValue*>(NextValue()));
+}
+
+void SpanLinks::Begin(Container container) {
+  ++depth_;
+  const bool is_dictionary = container == Container::kDictionary;
+  if (depth_ == kLinkDepth && is_dictionary) {
+    link_ = span_->add_links();
+  } else if (depth_ == kAttributesDepth && is_dictionary && link_ != nullptr &&
+             name_ == "attributes") {
+    attributes_.emplace(link_, schema::Span_Link::kAttributesFieldNumber,
+                        nullptr);
+  } else if (depth_ > kAttributesDepth && attributes_) {
+    attributes_->Begin(container);
+  }
+}
+
+void SpanLinks::End() {
+  if (depth_ > kAttributesDepth && attributes_)
+    attributes_->End();
+  else if (depth_ == kAttributesDepth)
+    attributes_.reset();
+  else if (depth_ == kLinkDepth)
+    link_ = nullptr;
+  --depth_;
+}
+
+void SpanLinks::Name(std::string_view name, NameKind kind) {
+  if (attributes_)
+    attributes_->Name(name, kind);
+  else
+    name_ = name;
+}
+
+void SpanLinks::Add(const Value& value) {
+  if (attributes_)
+    return attributes_->Add(value);
+  if (depth_ != kLinkDepth || link_ == nullptr)
+    return;
+  const auto* const number = std::get_if<int64_t>(&value);
+  if (number != nullptr && name_ == "dropped_attributes")
+    link_->set_dropped_attributes_count(static_cast<uint32_t>(*number));
+  const auto* const text = std::get_if<std::string_view>(&value);
+  if (text == nullptr)
+    return;
+  if (name_ == "trace_id") {
+    link_->set_trace_id(OtelIdOf(*text, 16));
+  } else if (name_ == "span_id") {
+    spans_.push_back(OtelIdOf(*text, 8));
+    link_->set_span_id(spans_.back());
+  } else if (name_ == "trace_state") {
+    link_->set_trace_state(program::MadeUtf8(*text));
+  }
 }
 
 }  // namespace pztrace

@@ -178,6 +178,17 @@ double TrackTable::multiplier(TrackIndex track) const {
                                         : 1;
 }
 
+// The last description with labels counts.
+void TrackTable::ReadLabels(const trace::ProcessDescriptor::Decoder& said,
+                            uint32_t process) {
+  if (!said.has_process_labels())
+    return;
+  std::vector<StringId>& labels = labels_[process];
+  labels.clear();
+  for (const auto label : said.process_labels())
+    labels.push_back(texts_->Intern(TextOf(label)));
+}
+
 void TrackTable::ReadProcessName(const trace::ProcessDescriptor::Decoder& said,
                                  uint32_t process) {
   if (said.process_name().size != 0)
@@ -433,6 +444,7 @@ void TrackTable::DescribeProcess(const trace::TrackDescriptor::Decoder& said,
   }
   if (descriptor.has_start_timestamp_ns())
     process.start_ns = descriptor.start_timestamp_ns();
+  ReadLabels(descriptor, track->more);
   ReadProcessName(descriptor, track->more);
   if (said.has_chrome_process() && process.name == TextTable::kEmpty) {
     const trace::ChromeProcessDescriptor::Decoder chrome(said.chrome_process());
@@ -541,6 +553,10 @@ std::optional<TrackInfo> TrackTable::Find(uint64_t uuid) const {
       info.shares_id = process.shares_id;
       info.ordinal = process.ordinal;
       info.start_ns = process.start_ns;
+      if (const auto said = labels_.find(track->more); said != labels_.end()) {
+        for (const StringId label : said->second)
+          info.labels.emplace_back(texts_->string(label));
+      }
       if (process.name != TextTable::kEmpty)
         name = texts_->string(process.name);
       break;

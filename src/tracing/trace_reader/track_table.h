@@ -164,7 +164,9 @@ class TrackTable {
   void DescribeProcess(const trace::TrackDescriptor::Decoder& said,
                        Track* track);
   void DescribeCounter(ConstBytes counter_descriptor, Track* track);
-  // Reads the name of a ProcessDescriptor.
+  // Read the labels and the name of a ProcessDescriptor.
+  void ReadLabels(const trace::ProcessDescriptor::Decoder& said,
+                  uint32_t process);
   void ReadProcessName(const trace::ProcessDescriptor::Decoder& said,
                        uint32_t process);
   Counter& CounterOf(Track* track);
@@ -209,6 +211,8 @@ class TrackTable {
   std::deque<Counter> counters_;
   std::unordered_map<TrackIndex, Rarity> rarities_;
   std::unordered_map<TrackIndex, StringId> merge_keys_;  // Few tracks have one.
+  // By process. Few have some.
+  std::unordered_map<uint32_t, std::vector<StringId>> labels_;
 
   // The tracks of each writer that another one has called by the same uuid.
   using Renamed = std::unordered_map<uint64_t, TrackIndex>;

@@ -36,6 +36,8 @@ def value(any_value):
   for kind, content in any_value.items():
     if kind == 'intValue':
       return int(content)
+    if kind == 'doubleValue':
+      return float(content)
     if kind == 'arrayValue':
       return [value(one) for one in content.get('values', [])]
     if kind == 'kvlistValue':
@@ -46,6 +48,21 @@ def value(any_value):
 
 def attributes(pairs):
   return {pair['key']: value(pair['value']) for pair in pairs}
+
+
+def any_value(content):
+  for kind, field in ((bool, 'boolValue'), (float, 'doubleValue'), (str, 'stringValue')):
+    if isinstance(content, kind):
+      return {field: content}
+  if isinstance(content, int):
+    return {'intValue': str(content)}
+  if isinstance(content, list):
+    return {'arrayValue': {'values': [any_value(one) for one in content]}}
+  return {'kvlistValue': {'values': pairs(content)}}
+
+
+def pairs(dictionary):
+  return [{'key': key, 'value': any_value(one)} for key, one in dictionary.items()]
 
 
 class OtlpExportTest(TimelineCommandTest):
@@ -161,19 +178,6 @@ class OtlpExportTest(TimelineCommandTest):
               'lists': [[1, 2], [], ['a', [{'k': 'v'}]], {}], 'empty list': [],
               'empty map': {}, 'empty text': '', '': 'empty key', 'small': -2**63}
 
-    def any_value(content):
-      for kind, name in ((bool, 'boolValue'), (float, 'doubleValue'), (str, 'stringValue')):
-        if isinstance(content, kind):
-          return {name: content}
-      if isinstance(content, int):
-        return {'intValue': str(content)}
-      if isinstance(content, list):
-        return {'arrayValue': {'values': [any_value(one) for one in content]}}
-      return {'kvlistValue': {'values': pairs(content)}}
-
-    def pairs(dictionary):
-      return [{'key': key, 'value': any_value(one)} for key, one in dictionary.items()]
-
     span = {'traceId': '%032x' % 1, 'spanId': '%016x' % 2, 'name': 's', 'kind': 2,
             'startTimeUnixNano': '1000', 'endTimeUnixNano': '2000', 'attributes': pairs(values),
             'events': [{'timeUnixNano': '1500', 'name': 'e', 'attributes': pairs(values)}]}
@@ -185,12 +189,77 @@ class OtlpExportTest(TimelineCommandTest):
       self.assertEqual(spans[0]['args'], values)
       self.assertEqual(attributes(spans[0]['events'][0]['attributes']), values)
 
+  def read_again(self, content):
+    """The spans, and the logs, of a file that was written by way of a trace of Perfetto."""
+    trace = self.path.with_name('between.pftrace')
+    self.run_command(content, '--format', 'perfetto', '-o', trace)
+    return self.export(trace.read_bytes())
+
+  def test_resources_survive_the_round_trip(self):
+    shared = {'service.name': 'shop', 'process.pid': 1, 'text': 'a = "b"', 'like.number': '3',
+              'like.list': '[1]', 'yes': True, 'half': 0.5, 'whole': 5.0, 'args': ['shop', '-v'],
+              'map': {'a': [1, {'b': 'c'}]}, 'empty': '', 'large': -2**63}
+    # Processes of two containers: names and ids of both are the same.
+    resources = [{**shared, 'host.name': host} for host in ('first', 'second')]
+    resources.append({'service.name': 'no pid'})
+    content = json.dumps({'resourceSpans': [
+        {'resource': {'attributes': pairs(resource)}, 'scopeSpans': [{'spans': [{
+            'traceId': '%032x' % 1, 'spanId': '%016x' % (i + 1), 'name': 's',
+            'startTimeUnixNano': '1000', 'endTimeUnixNano': '2000'}]}]}
+        for i, resource in enumerate(resources)]}).encode()
+    for spans in self.export(content)[0], self.read_again(content)[0]:
+      found = {int(span['spanId'], 16): span['resource'] for span in spans}
+      for i, resource in enumerate(resources):
+        self.assertEqual(found[i + 1], resource)
+        self.assertEqual({key: type(one) for key, one in found[i + 1].items()},
+                         {key: type(one) for key, one in resource.items()})
+
+  def test_links_survive_the_round_trip(self):
+    """To spans of the file, of another one, the parent, the span itself; with attributes."""
+    details = {'attributes': pairs({'a': 1, 'otel.kind': 'x', 'map': {'b': [0.5]}}),
+               'traceState': 'v=1', 'droppedAttributesCount': 3}
+    link = lambda trace, span, **more: {'traceId': '%032x' % trace, 'spanId': '%016x' % span,
+                                        **more}
+    links = {1: [], 2: [link(1, 1)], 3: [link(7, 8), link(1, 1)], 4: [link(1, 4), link(1, 1)],
+             5: [link(1, 1, **details), link(9, 9, **details), link(1, 2)]}
+    content = json.dumps({'resourceSpans': [{'scopeSpans': [{'spans': [
+        {'traceId': '%032x' % 1, 'spanId': '%016x' % span, 'name': 's%d' % span, 'kind': 3,
+         'startTimeUnixNano': str(1000 * span), 'endTimeUnixNano': str(1000 * span + 10),
+         'links': of_span, **({'parentSpanId': '%016x' % 1} if span == 4 else {}), 'events': [{'timeUnixNano': str(1000 * span), 'name': 'e',
+                                       'droppedAttributesCount': 2}]}
+        for span, of_span in links.items()]}]}]}).encode()
+    order = lambda all: sorted(all, key=json.dumps)
+    for spans in self.export(content)[0], self.read_again(content)[0]:
+      self.assertEqual({int(span['spanId'], 16): order(span.get('links', [])) for span in spans},
+                       {span: order(of_span) for span, of_span in links.items()})
+      for span in spans:
+        self.assertEqual(span['kind'], 3)
+        self.assertEqual(span['events'][0]['droppedAttributesCount'], 2)
+
+  def test_links_that_are_none(self):
+    """The argument of an event that only looks like links."""
+    entry = lambda key, content: delimited(11, delimited(10, key.encode()) + content)
+    text = lambda content: delimited(6, content)
+    trace = CLOCKS + described() + b''.join((
+        at(BEGIN, 2000, name('text'), arg('otel.links', text(b'x')), arg('a', integer(4, 1))),
+        at(END, 2100),
+        at(BEGIN, 2200, name('others'), arg('otel.links', b''.join((
+            delimited(12, text(b'x')), delimited(12, delimited(12, text(b'y'))),
+            delimited(12, entry('trace_id', integer(4, 5)) + entry('span_id', text(b'zz')) +
+                      entry('more', entry('span_id', text(b'1' * 16))) +
+                      entry('attributes', text(b'no')))))), arg('a', integer(4, 1))),
+        at(END, 2300)))
+    spans, _ = self.export(trace)
+    self.assertEqual([span['args']['a'] for span in spans], [1, 1])
+    self.assertEqual(spans[0]['args']['otel.links'], 'x')
+    self.assertEqual(spans[1].get('links', []), [{}])
+
   def test_counts_of_what_was_dropped_survive(self):
     counts = {'droppedAttributesCount': 5, 'droppedEventsCount': 6, 'droppedLinksCount': 7}
     span = {'traceId': '%032x' % 1, 'spanId': '%016x' % 2, 'name': 's',
             'startTimeUnixNano': '1000', 'endTimeUnixNano': '2000', **counts}
     record = {'timeUnixNano': '1500', 'body': {'stringValue': 'text'},
-              'droppedAttributesCount': 8}
+              'droppedAttributesCount': 8, 'eventName': 'device.app.lifecycle'}
     content = json.dumps({'resourceSpans': [{'scopeSpans': [{'spans': [span]}]}],
                           'resourceLogs': [{'scopeLogs': [{'logRecords': [record]}]}]}).encode()
     self.run_command(content, '--format', 'otlp-json', '-o', self.folder)
@@ -199,7 +268,7 @@ class OtlpExportTest(TimelineCommandTest):
     self.assertEqual({name: again.get(name) for name in counts}, counts)
     logs = json.loads((self.folder / 'logs.jsonl').read_text())
     again = logs['resourceLogs'][0]['scopeLogs'][0]['logRecords'][0]
-    self.assertEqual(again.get('droppedAttributesCount'), 8)
+    self.assertEqual({name: again.get(name) for name in record}, record)
 
   def test_texts_and_ids_that_a_collector_refuses(self):
     bad = lambda text: delimited(4, delimited(10, text) + delimited(6, text))

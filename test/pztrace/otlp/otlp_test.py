@@ -509,9 +509,9 @@ class OtlpTest(TimelineCommandTest):
     self.path.write_bytes(Document(resource, scope=[Span('span', 0, 5, 1)]).bytes())
     result = subprocess.run([PZTRACE, 'cat', self.path], capture_output=True, text=True,
                             check=True)
-    for label in ('service.name=shop', 'process.command_args=[shop,-v]', 'half=0.5', 'yes=true',
-                  'map={a=1,b=[]}'):
-      self.assertIn('process_labels: "%s"' % label, result.stdout)
+    for label in ('service.name=shop', 'process.command_args=["shop","-v"]', 'half=0.5', 'yes=true',
+                  'map={"a":1,"b":[]}'):
+      self.assertIn('process_labels: %s' % json.dumps(label), result.stdout)
 
   def test_the_first_record_may_come_late(self):
     """Documents, resources and scopes without a span are before it."""
