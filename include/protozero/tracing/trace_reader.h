@@ -212,7 +212,7 @@ struct TrackInfo {
   uint32_t ordinal = 1;
   // The time when a process was started, if the trace says it.
   int64_t start_ns = 0;
-  // What a process says of itself, such as "service.version=1.2".
+  // The labels that a process gives itself, such as "service.version=1.2".
   std::vector<std::string> labels;
 };
 

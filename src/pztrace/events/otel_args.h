@@ -32,7 +32,7 @@ struct OtelArgs {
   std::string trace_state;
   std::string status_message;
   std::string severity_text;
-  std::optional<std::string> body;  // Of a log with an event's name.
+  std::optional<std::string> body;
   uint32_t kind = 0;
   uint32_t status = 0;
   int32_t severity = 0;

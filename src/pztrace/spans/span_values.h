@@ -51,7 +51,8 @@ class SpanAttributes final : public program::ValueSink {
   SpanLinks* const links_;
   std::string name_;
   std::vector<Level> levels_;
-  uint32_t depth_of_links_ = 0;  // What is open of the argument with links.
+  uint32_t depth_of_links_ =
+      0;  // Containers that are open of the argument with links.
 };
 
 // Writes the argument kOtelLinks as links of a span. What it does not know is
@@ -69,13 +70,14 @@ class SpanLinks final : public program::ValueSink {
   const std::vector<std::string>& spans() const { return spans_; }
 
  private:
-  // What is open: the array, the dictionary of a link, that of its attributes.
+  // The containers: the array, the dictionary of a link, that of its
+  // attributes.
   static constexpr uint32_t kLinkDepth = 2;
   static constexpr uint32_t kAttributesDepth = 3;
 
   protozero::otlp_schema::Span* const span_;
   protozero::otlp_schema::Span_Link* link_ = nullptr;
-  std::optional<SpanAttributes> attributes_;  // Of the link.
+  std::optional<SpanAttributes> attributes_;  // The link's own.
   std::string name_;
   std::vector<std::string> spans_;
   uint32_t depth_ = 0;
