@@ -111,10 +111,10 @@ function(protozero_generate)
     list(APPEND options "--plugin_opt=comments=false")
   endif()
 
-  if(NOT arg_PROTO_ROOT)
-    set(arg_PROTO_ROOT "${CMAKE_CURRENT_SOURCE_DIR}")
+  set(root "${CMAKE_CURRENT_SOURCE_DIR}")
+  if(arg_PROTO_ROOT)
+    get_filename_component(root "${arg_PROTO_ROOT}" ABSOLUTE)
   endif()
-  get_filename_component(root "${arg_PROTO_ROOT}" ABSOLUTE)
   set(here "protozero_generate(TARGET ${arg_TARGET})")
   if(NOT IS_DIRECTORY "${root}")
     message(FATAL_ERROR "${here}: there is no folder PROTO_ROOT, ${root}")
@@ -136,6 +136,19 @@ function(protozero_generate)
               "${here}: ${proto} is outside of PROTO_ROOT, ${root}: set it to the "
               "folder that imports are relative to")
     endif()
+    # The header's path is the schema's below the root. Headers of schemas that
+    # import it by a shorter one would include another file.
+    foreach(dir IN LISTS arg_IMPORT_DIRS)
+      get_filename_component(dir "${dir}" ABSOLUTE)
+      string(FIND "${proto}" "${dir}/" is_elsewhere)
+      string(FIND "${dir}" "${root}/" is_not_deeper)
+      if(NOT arg_PROTO_ROOT AND NOT is_elsewhere AND NOT is_not_deeper)
+        file(RELATIVE_PATH name "${dir}" "${proto}")
+        message(FATAL_ERROR
+                "${here}: ${proto} is also in IMPORT_DIRS, so it would be both "
+                "${stem} and ${name}: set PROTO_ROOT ${dir} in place of that folder")
+      endif()
+    endforeach()
     get_source_file_property(is_generated "${proto}" GENERATED)
     if(NOT EXISTS "${proto}" AND NOT is_generated)
       message(FATAL_ERROR

@@ -124,8 +124,9 @@ class GuestTest(ProjectsTest):
   def test_a_serializer_builds_no_tracing(self):
     folder = self.new_project('small guest', CMakeLists_txt=SERIALIZER)
     build = folder / 'build'
-    self.must('cmake', '-S', folder, '-B', build, '-G', 'Ninja',
-              '-DPROTOZERO_BUILD_PLUGIN=ON')
+    printed = self.must('cmake', '-S', folder, '-B', build, '-G', 'Ninja',
+                        '-DPROTOZERO_BUILD_PLUGIN=ON')
+    self.assertIn(b'CMAKE_BUILD_TYPE is empty: not optimized', printed)
     commands = self.must('ninja', '-C', build, '-t', 'commands', 'all').decode()
     sources = re.findall(r' -c (.*)$', commands, re.M)
     self.assertIn('main.cc', [pathlib.Path(source).name for source in sources])
@@ -309,6 +310,9 @@ class InstalledTest(ProjectsTest):
     self.assert_refuses_proto(
         'outside', 'unit.proto is outside of PROTO_ROOT,',
         'PROTOS unit.proto PROTO_ROOT build')
+    self.assert_refuses_proto(
+        'in imports', 'set PROTO_ROOT', 'PROTOS protos/unit.proto IMPORT_DIRS protos',
+        **{'protos/unit_proto': 'syntax = "proto3";'})
     self.assert_refuses_proto(
         'import', 'looked for in PROTO_ROOT, ', 'PROTOS my.proto',
         my_proto='syntax = "proto3"; import "folder/unit.proto";')

@@ -168,8 +168,10 @@ class ProjectsTest(unittest.TestCase):
     for path, text in PROTOS.items():
       (folder / path).write_text(text)
     (folder / 'main.cc').write_text(MAIN)
-    for path, text in files.items():
-      (folder / path.replace('_', '.')).write_text(text)
+    for name, text in files.items():
+      path = folder / name.replace('_', '.')
+      path.parent.mkdir(exist_ok=True)
+      path.write_text(text)
     return folder
 
   def change(self, path):
