@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -326,6 +327,43 @@ bool PrintRequest(const TaskTimeline& timeline,
   return true;
 }
 
+// Returns the end of the message that there is no slice |name|, or none with
+// the states of its thread: a similar name, or the names that have slices with
+// these states, the slowest first.
+std::string AdviceOn(const std::string& name,
+                     bool has_slices,
+                     const TimelineReader& reader,
+                     TraceInput* input,
+                     ThreadTimes* times) {
+  std::set<std::string> names;
+  SlowSlices others("", kMaxShown);
+  const auto add = [&](const Slice& slice, bool is_open) {
+    others.Add(slice, is_open,
+               times->ThreadOf(slice.track, reader.tracks()) !=
+                   ThreadStateTable::kNone);
+    names.insert(slice.text->name);
+  };
+  TimelineReader::Callbacks callbacks;
+  callbacks.on_slice = [&](const Slice& slice) { add(slice, false); };
+  callbacks.on_unfinished = [&](const Slice& slice) { add(slice, true); };
+  TimelineReader again(std::move(callbacks));
+  if (!ReadAgain(input, &again))
+    return "";
+  std::string advice;
+  if (!has_slices)
+    advice = program::Suggestion(name, {names.begin(), names.end()});
+  if (advice.empty()) {
+    others.Finish();
+    for (const SlowSlice& slice : others.slices()) {
+      advice += (advice.empty() ? "; others are there, such as '" : "', '") +
+                ShownName(slice.text->name);
+    }
+    if (!advice.empty())
+      advice += "'";
+  }
+  return advice;
+}
+
 // Prints slices. Returns false, and has printed why, if there are none.
 bool PrintSlices(SlowSlices* slow,
                  const TimelineReader& reader,
@@ -383,12 +421,14 @@ bool PrintSlices(SlowSlices* slow,
       printf("\n%s\n", left_out.c_str());
     return true;
   }
-  if (slow->num_without_thread() != 0) {
-    program::PrintError(kProgram, "%s", left_out.c_str());
-  } else {
-    program::PrintError(kProgram, "no slice%s%s%s", name.empty() ? "" : " '",
-                        name.c_str(), name.empty() ? "" : "'");
+  const bool has_slices = slow->num_without_thread() != 0;
+  std::string problem = has_slices ? left_out : "no slice";
+  if (!name.empty()) {
+    if (!has_slices)
+      problem += " '" + name + "'";
+    problem += AdviceOn(name, has_slices, reader, input, times);
   }
+  program::PrintError(kProgram, "%s", problem.c_str());
   return false;
 }
 

@@ -119,7 +119,10 @@ interrupted, as for a disk: read < query < serve < main
     self.assertNotIn('\ndb:', output)
     output = self.explain(slow_trace(), 'request', '--slowest', '1')
     self.assertEqual(output.count('request:'), 1)
-    self.assertIn("no slice 'nothing'", self.explain(slow_trace(), 'nothing', code=1))
+    self.assertIn("no slice 'nothing'; others are there, such as 'request', 'db'",
+                  self.explain(slow_trace(), 'nothing', code=1))
+    self.assertIn("no slice 'reqest'; did you mean 'request'?",
+                  self.explain(slow_trace(), 'reqest', code=1))
 
   def test_stacks_of_a_long_run(self):
     trace = (described() + tree((41, TID, 'main')) + timed_slice(10 * MS, 90 * MS, 'frame') +
