@@ -194,6 +194,12 @@ class Categories {
   }
 };
 
+// perfetto::TrackEvent, of which programs call this before the first event.
+struct TrackEvent {
+  // Does nothing: a Producer or a LocalTrace offers the events.
+  static bool Register() { return true; }
+};
+
 // True if an argument in a timestamp's place is a timestamp.
 template <typename T>
 inline constexpr bool kIsTimestamp =
@@ -307,6 +313,7 @@ using PROTOZERO_INTERNAL_NS::as_perfetto::TerminatingFlow;
 using PROTOZERO_INTERNAL_NS::as_perfetto::ThreadTrack;
 using PROTOZERO_INTERNAL_NS::as_perfetto::TracedValue;
 using PROTOZERO_INTERNAL_NS::as_perfetto::Track;
+using PROTOZERO_INTERNAL_NS::as_perfetto::TrackEvent;
 
 }  // namespace perfetto
 

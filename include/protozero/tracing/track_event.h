@@ -189,9 +189,9 @@ PROTOZERO_ABI_END
 #define PROTOZERO_INTERNAL_FIRST(first, ...) first
 // Is a constant even if |text| is none: the branch that is not taken need not
 // be.
-#define PROTOZERO_INTERNAL_TEXT(text)                          \
-  (PROTOZERO_INTERNAL_NS::internal::kIsLiteral<decltype(text)> \
-       ? PROTOZERO_INTERNAL_NS::internal::StaticText(text)     \
+#define PROTOZERO_INTERNAL_TEXT(text)                             \
+  (PROTOZERO_INTERNAL_NS::internal::kIsStaticText<decltype(text)> \
+       ? PROTOZERO_INTERNAL_NS::internal::StaticText(text)        \
        : nullptr)
 // True if nothing of an event is evaluated: it has literals, and no argument
 // after them. An argument may have a lambda, which C++17 does not allow in

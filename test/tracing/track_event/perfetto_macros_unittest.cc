@@ -92,6 +92,22 @@ TEST(PerfettoMacrosTest, SlicesAndInstants) {
   EXPECT_NE(end, read.events.end());
 }
 
+TEST(PerfettoMacrosTest, FunctionsNameEventsOfNoName) {
+  EXPECT_TRUE(perfetto::TrackEvent::Register());
+  const ReadTrace read = Trace([] {
+    for (const char* name : {"first", "second"}) {
+      TRACE_EVENT("pm", nullptr, [&](perfetto::EventContext context) {
+        context.event()->set_name(name);
+      });
+      TRACE_EVENT_INSTANT("pm", nullptr, "key", 1);
+    }
+    TRACE_EVENT_INSTANT(perfetto::DynamicCategory{"pm.dynamic"}, nullptr);
+  });
+  EXPECT_EQ(read.Named("first").size(), 1u);
+  EXPECT_EQ(read.Named("second").size(), 1u);
+  EXPECT_EQ(read.Named("").size(), 5u);  // Two of them are the slices' ends.
+}
+
 TEST(PerfettoMacrosTest, FunctionsComeLast) {
   const ReadTrace read = Trace([] {
     TRACE_EVENT("pm", "slice", "key", 1, [&](perfetto::EventContext ctx) {

@@ -29,6 +29,11 @@ template <size_t N>
 inline constexpr bool kIsLiteral<const char (&)[N]> = true;
 template <size_t N>
 inline constexpr bool kIsLiteral<const char[N]> = true;
+// True if an event's name or category is known at compile time: a literal, or
+// null, which is no name.
+template <typename T>
+inline constexpr bool kIsStaticText =
+    kIsLiteral<T> || std::is_same<T, decltype(nullptr)>::value;
 
 // Passes a single argument that is no key.
 template <typename T>
@@ -157,6 +162,9 @@ PROTOZERO_ALWAYS_INLINE auto Emit(TraceSite* site,
 template <size_t N>
 constexpr const char* StaticText(const char (&text)[N]) {
   return text;
+}
+constexpr const char* StaticText(decltype(nullptr)) {
+  return "";
 }
 template <typename T>
 constexpr const char* StaticText(const T&) {
