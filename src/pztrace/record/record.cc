@@ -38,6 +38,7 @@ using program::PrintError;
 
 // The time after which the user is told which programs delay the end.
 constexpr uint32_t kPatienceMs = 1000;
+constexpr uint32_t kOwnPollMs = 10;
 
 // The time that is left to end a recording in. There is no limit until the user
 // interrupts.
@@ -175,8 +176,11 @@ void RecordUntilEnd(const RecordOptions& options,
   }
 }
 
+// Stops the session, and waits for the rest of its packets. The recorder's own
+// ones may take longer than those of programs, which may be stopped.
 template <typename Run>
 void Stop(const Interrupts& interrupts,
+          const SchedulingRecorder* scheduling,
           EndTime* end,
           Run run,
           RecordingSession* session) {
@@ -188,7 +192,13 @@ void Stop(const Interrupts& interrupts,
   while (!session->is_stopped()) {
     const uint32_t wait_ms = end->Left();
     if (wait_ms == 0) {
-      session->StopWaiting();
+      const bool awaits_own = scheduling != nullptr &&
+                              scheduling->is_ending() &&
+                              interrupts.count() == 1;
+      // This takes what has been committed by now.
+      session->RunOnce(awaits_own ? std::min(run(), kOwnPollMs) : 0);
+      if (!awaits_own)
+        session->StopWaiting();
       continue;
     }
     const uint64_t now = session->service()->NowMs();
@@ -400,14 +410,14 @@ bool RecordToFile(const RecordOptions& options,
   RecordUntilEnd(options, interrupts, run,
                  RecordingStatus([&sink] { return sink.Stats(); }), &session);
   EndTime end(interrupts, session.service());
-  Stop(interrupts, &end, run, &session);
+  Stop(interrupts, scheduling.get(), &end, run, &session);
   if (sink.is_out_of_memory())
     session.problems()->OnEarlyEnd();
-  if (scheduling != nullptr)
-    scheduling->Report();
+  const bool has_all_states = scheduling == nullptr || scheduling->Report();
   const bool is_written = Finish(options, &end, scheduling.get(), interrupts,
                                  spans.get(), &session, &sink);
-  return WaitForCommand(interrupts, &session) && is_written;
+  return WaitForCommand(interrupts, &session) && is_written &&
+         (has_all_states || !options.fails_on_loss);
 }
 
 // Gives programs files to write to, and writes nothing.
@@ -448,7 +458,7 @@ bool RecordFlights(const RecordOptions& options,
                  RecordingStatus([&servers] { return servers.Stats(); }),
                  &session);
   EndTime end(interrupts, session.service());
-  Stop(interrupts, &end, run, &session);
+  Stop(interrupts, /*scheduling=*/nullptr, &end, run, &session);
   const protozero::TraceStats stats = servers.FinalStats();
   const bool is_complete = session.problems()->Report(options.config, stats);
   session.problems()->ReportCategories(stats);

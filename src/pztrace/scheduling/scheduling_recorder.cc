@@ -9,6 +9,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <utility>
 
 #include "src/program/io.h"
@@ -27,6 +28,8 @@ using program::PrintError;
 
 // The longest time between two looks at the rings.
 constexpr int kRingPeriodMs = 100;
+// The longest time that a flush waits for the recorder's thread.
+constexpr std::chrono::milliseconds kMaxFlush{500};
 // A line is printed for so many processes that cannot be recorded.
 constexpr uint32_t kMaxRefusals = 8;
 // The share of stacks, in percent, from which on a file is named in which they
@@ -67,6 +70,11 @@ class SchedulingRecorder::Source : public protozero::DataSource {
   }
   void OnStop(const protozero::DataSourceInstance&) override {
     recorder_->Stop();
+  }
+  // A snapshot has the states of its last moments, too.
+  void OnFlush(const protozero::DataSourceInstance&,
+               protozero::FlushFlags) override {
+    recorder_->Flush();
   }
 
  private:
@@ -139,6 +147,30 @@ void SchedulingRecorder::Stop() {
     thread_.join();
 }
 
+void SchedulingRecorder::Flush() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  const uint64_t flush = ++num_flushes_;
+  eventfd_write(wakeup_.get(), 1);
+  flush_ends_.wait_for(lock, kMaxFlush,
+                       [&] { return has_ended_ || num_flushed_ >= flush; });
+}
+
+void SchedulingRecorder::EndFlush(uint64_t flush,
+                                  protozero::TraceContext* context) {
+  context->writer().Flush();
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    num_flushed_ = flush;
+  }
+  flush_ends_.notify_all();
+}
+
+void SchedulingRecorder::Wait() {
+  recording_.Wait(kRingPeriodMs, wakeup_.get());
+  eventfd_t ignored = 0;
+  eventfd_read(wakeup_.get(), &ignored);
+}
+
 void SchedulingRecorder::Run() {
   // When the session stops, no call begins to write to it any more. This one
   // has begun, and still writes what the rings have then.
@@ -150,15 +182,20 @@ void SchedulingRecorder::Run() {
       RunWithSums(&context);
   });
   writers_->Flush();
+  has_ended_ = true;
 }
 
 void SchedulingRecorder::RunWithEvents(protozero::TraceContext* context) {
   recording_.Begin(context);
   while (!is_stopping_) {
-    recording_.Wait(kRingPeriodMs, wakeup_.get());
-    eventfd_t ignored = 0;
-    eventfd_read(wakeup_.get(), &ignored);
+    Wait();
+    const uint64_t flush = num_flushes();
     recording_.Look();
+    if (flush != num_flushed_) {
+      // This look writes what the one before it has read.
+      recording_.Look();
+      EndFlush(flush, context);
+    }
     AttachNew();
   }
   recording_.LookForTheLastTime();
@@ -169,15 +206,21 @@ void SchedulingRecorder::RunWithSums(protozero::TraceContext* context) {
   do {
     // The last sums are those at the end.
     is_last = is_stopping_;
+    const uint64_t flush = num_flushes();
     for (const int32_t pid : TakeNewProcesses())
       sums_.AddProcess(pid);
     if (options_.has_switches)
       sums_.Write(ThreadTimeNs(), context);
+    if (flush != num_flushed_)
+      EndFlush(flush, context);
     if (!is_last)
-      recording_.Wait(kRingPeriodMs, wakeup_.get());
-    eventfd_t ignored = 0;
-    eventfd_read(wakeup_.get(), &ignored);
+      Wait();
   } while (!is_last);
+}
+
+uint64_t SchedulingRecorder::num_flushes() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return num_flushes_;
 }
 
 std::vector<int32_t> SchedulingRecorder::TakeNewProcesses() {
@@ -197,8 +240,14 @@ void SchedulingRecorder::AttachNew() {
   }
 }
 
-void SchedulingRecorder::Report() {
+bool SchedulingRecorder::Report() {
   // A session that did not wait for its end goes on without it.
+  const bool is_whole = !is_ending();
+  if (!is_whole) {
+    PrintError(kProgram,
+               "the states and stacks of the last moments are not in the file: "
+               "the recorder had no processor to write them on");
+  }
   Stop();
   const uint64_t lost = recording_.num_lost();
   if (lost != 0) {
@@ -221,6 +270,7 @@ void SchedulingRecorder::Report() {
                number, program::CountOf(stacks.num_stacks(), "stack").c_str(),
                path.empty() ? "code made at run time" : path.c_str());
   }
+  return is_whole;
 }
 
 void SchedulingRecorder::WriteSymbols(

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include <atomic>
+#include <condition_variable>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -49,11 +50,13 @@ class SchedulingRecorder {
   void Connect(const std::string& socket);
   // Returns whether the session records it. Connect() does not wait for that.
   bool has_started() const { return has_started_; }
+  // Returns whether the session, which stops, lacks records of its last moments.
+  bool is_ending() const { return has_started_ && !has_ended_; }
   // Records a process, unless it is one that is recorded already. Any thread.
   void AddProcess(int32_t pid);
   // Prints what limits the use of the recording. Call it when the session has
-  // stopped.
-  void Report();
+  // stopped. Returns false if it is_ending().
+  bool Report();
 
   // Writes the names of functions, which |write| takes as records of a Trace.
   // REQUIRES: Report() was called.
@@ -65,6 +68,8 @@ class SchedulingRecorder {
   // Called by the producer's thread.
   void Start();
   void Stop();
+  // Waits until the records from before this call are committed.
+  void Flush();
 
   // Reads the rings until Stop().
   void Run();
@@ -73,6 +78,11 @@ class SchedulingRecorder {
   // Attaches to new processes.
   void AttachNew();
   std::vector<int32_t> TakeNewProcesses();
+  uint64_t num_flushes();
+  // Waits until it is time to look again, or until a call wakes the thread.
+  void Wait();
+  // Commits what is written, and ends calls of Flush() up to |flush|.
+  void EndFlush(uint64_t flush, protozero::TraceContext* context);
 
   const KernelEvents::Options options_;
   ThreadRecording recording_;
@@ -83,6 +93,7 @@ class SchedulingRecorder {
   // An eventfd that wakes the thread.
   protozero::ScopedFd wakeup_;
   std::atomic<bool> has_started_{false};
+  std::atomic<bool> has_ended_{false};
   std::atomic<bool> is_stopping_{false};
   std::mutex stop_mutex_;
   // The thread that reads. Guarded by |stop_mutex_|.
@@ -90,6 +101,11 @@ class SchedulingRecorder {
   std::mutex mutex_;
   // The processes to attach to. Guarded by |mutex_|.
   std::vector<int32_t> new_processes_;
+  std::condition_variable flush_ends_;
+  // The number of calls of Flush(), and of those that have ended. Guarded by
+  // |mutex_|.
+  uint64_t num_flushes_ = 0;
+  uint64_t num_flushed_ = 0;
   // The number of processes that could not be recorded, and one reason.
   uint32_t num_refused_ = 0;
 

@@ -395,6 +395,22 @@ class SchedulingTest(PztraceTest):
     for trace in files:
       self.check_whole(trace)
 
+  def test_snapshots_have_the_states_of_their_last_moments(self):
+    def record():
+      process = self.start('record', '-o', self.folder / 'rest', '--scheduling', '--ring',
+                           '10s', '--', BUSY, '--rounds')
+      process.stdin.write('\n')
+      process.stdin.flush()
+      lines = ''.join(iter(process.stdout.readline, 'round\n'))
+      code, _, error = self.run_pztrace('snapshot', '-o', self.trace)
+      self.assertEqual(code, 0, error)
+      process.stdin.close()
+      error = process.stderr.read()
+      self.assertEqual(process.wait(), 0, error)
+      return States(self, self.decode()), parse_parts(lines)
+    _, parts = self.check_truth(record)
+    self.assertEqual(len(parts), 6)
+
   def triggered_file(self, option):
     """Returns a file of what comes long after the names of threads were recorded."""
     process = self.start('record', '-o', self.folder / 'part', option, '--on-trigger', 'slow',
