@@ -258,11 +258,23 @@ bool SchedulingRecorder::Report() {
                program::CountOf(lost, "record").c_str());
   }
   const StackTable& stacks = recording_.stacks();
+  const auto is_many = [&stacks](uint64_t number) {
+    return number >= kFewBroken &&
+           number * 100 >= stacks.num_stacks() * kManyBroken;
+  };
+  if (is_many(stacks.num_cut())) {
+    PrintError(kProgram,
+               "%" PRIu64 " of %s lack their outermost functions, since the "
+               "kernel looks for %" PRIu32
+               " at most; `sudo sysctl kernel.perf_event_max_stack=1024` allows "
+               "more",
+               stacks.num_cut(),
+               program::CountOf(stacks.num_stacks(), "stack").c_str(),
+               stacks.max_depth());
+  }
   for (const auto& [path, number] : stacks.broken_in()) {
-    if (number < kFewBroken ||
-        number * 100 < stacks.num_stacks() * kManyBroken) {
+    if (!is_many(number))
       continue;
-    }
     PrintError(kProgram,
                "%" PRIu64
                " of %s end in %s, whose functions keep no frame "

@@ -242,6 +242,13 @@ int OpenVdso() {
   return -1;
 }
 
+uint32_t MaxKernelStackDepth() {
+  constexpr uint32_t kDefault = 127;
+  uint32_t depth = 0;
+  const std::string text = Read("/proc/sys/kernel/perf_event_max_stack");
+  return sscanf(text.c_str(), "%" SCNu32, &depth) == 1 ? depth : kDefault;
+}
+
 std::optional<ThreadSums> SumsOf(int32_t pid, int32_t tid) {
   ThreadSums sums;
   if (sscanf(Read(Folder(pid, tid) + "/schedstat").c_str(),

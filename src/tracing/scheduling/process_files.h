@@ -64,6 +64,9 @@ inline constexpr char kVdso[] = "[vdso]";
 // Returns a descriptor of a file with that code, or -1.
 int OpenVdso();
 
+// Returns how many addresses of a stack the kernel finds at most.
+uint32_t MaxKernelStackDepth();
+
 // The sums that the kernel keeps of a thread's life, in nanoseconds.
 struct ThreadSums {
   uint64_t ran = 0;

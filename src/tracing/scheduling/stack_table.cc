@@ -101,7 +101,10 @@ uint64_t StackTable::Intern(const CodeMaps& maps,
       outermost = map;
     frames.push_back(Find(&frames_, frame, Part::kFrame));
   }
-  NoteEnd(outermost);
+  if (stack.size() >= max_depth_)
+    ++num_cut_;
+  else
+    NoteEnd(outermost);
   return Find(&stacks_, frames, Part::kStack);
 }
 

@@ -15,6 +15,7 @@
 
 #include "protozero/tracing/trace.h"
 #include "src/tracing/scheduling/code_maps.h"
+#include "src/tracing/scheduling/process_files.h"
 
 #include "protozero/internal/macros.h"
 
@@ -56,6 +57,9 @@ class StackTable {
     return broken_in_;
   }
   uint64_t num_stacks() const { return num_stacks_; }
+  // Returns how many stacks were deeper than the kernel looks.
+  uint64_t num_cut() const { return num_cut_; }
+  uint32_t max_depth() const { return max_depth_; }
 
  private:
   using Id = uint64_t;
@@ -105,6 +109,8 @@ class StackTable {
   AddressesOfFiles addresses_;
   std::map<std::string, uint64_t> broken_in_;
   uint64_t num_stacks_ = 0;
+  uint64_t num_cut_ = 0;
+  const uint32_t max_depth_ = MaxKernelStackDepth();
   size_t num_addresses_ = 0;
 };
 

@@ -7,8 +7,9 @@
 //
 // in nanoseconds, for each round. The last line of a round is "round". With
 // --rounds, there is another round for each line of the standard input; with
-// --switches, two threads wake each other very often, and write nothing;
-// otherwise there is one round.
+// --switches, two threads wake each other very often, and write nothing; with
+// --deep, a thread computes in many calls of a function; otherwise there is one
+// round.
 //
 // With --local FILE HZ it records itself, and some of its threads are there
 // before that. It prints to the standard error stream why not all is recorded,
@@ -136,6 +137,17 @@ void Switch() {
   other.join();
 }
 
+// Computes below more calls than the kernel looks for.
+__attribute__((noinline)) int ComputeBelow(int num_calls) {
+  if (num_calls == 0) {
+    Compute(50 * kMillisecond);
+    return 0;
+  }
+  // Not the last call, which would need no frame.
+  volatile int num_done = ComputeBelow(num_calls - 1);
+  return num_done + 1;
+}
+
 void DoRound(int num_threads) {
   std::unique_lock<std::mutex> lock(g_mutex);
   ++g_round;
@@ -165,6 +177,8 @@ int main(int argc, char** argv) {
     Switch();
     return 0;
   }
+  if (argc > 1 && strcmp(argv[1], "--deep") == 0)
+    return ComputeBelow(5000) == 5000 ? 0 : 1;
   const bool is_local = argc > 3 && strcmp(argv[1], "--local") == 0;
   std::unique_ptr<protozero::LocalTrace> local;
   protozero::Producer producer({});

@@ -257,6 +257,13 @@ class SchedulingTest(PztraceTest):
             for symbol in symbols.all('address_symbols')
             for line in symbol.all('lines')}
 
+  def test_deep_stacks_do_not_lack_frame_pointers(self):
+    code, _, error = self.run_pztrace('record', '-o', self.trace, '--samples', '1000', '--',
+                                      BUSY, '--deep')
+    self.assertEqual(code, 0, error)
+    self.assertIn('lack their outermost functions', error)
+    self.assertNotIn('frame pointers', error)
+
   def test_names_of_functions_are_added_at_the_end_or_later(self):
     name = '(anonymous namespace)::Compute(unsigned long)'
     program = self.folder / 'busy_threads'
