@@ -253,6 +253,10 @@ void ThreadPackets::WriteCounters(const KernelRecord& record,
   sample->set_follower_weights(increases.data(), increases.size());
 }
 
+void ThreadPackets::ForgetProcess(int32_t pid) {
+  in_namespaces_.erase(pid);
+}
+
 void ThreadPackets::Forget(int32_t tid) {
   namespace_ids_.erase(tid);
   counts_.erase(counts_.lower_bound({tid, 0}),

@@ -59,6 +59,7 @@ class ThreadPackets final {
   void WriteWait(const CodeMaps& maps, const KernelRecord& record);
   // Forgets a thread that has ended.
   void Forget(int32_t tid);
+  void ForgetProcess(int32_t pid);
 
   const StackTable& stacks() const { return stacks_; }
 

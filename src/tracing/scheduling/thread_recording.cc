@@ -58,7 +58,7 @@ bool ThreadRecording::Attach(int32_t pid, std::string* error) {
   std::vector<int32_t> tids;
   if (!events_.Attach(pid, &tids, error))
     return false;
-  if (options_.samples_hz != 0)
+  if (options_.samples_hz != 0 && !tids.empty())
     maps_.AddProcess(pid);
   for (const int32_t tid : tids) {
     ThreadStates::Thread thread;
@@ -291,6 +291,11 @@ void ThreadRecording::OnRename(uint64_t time,
                                int32_t tid,
                                const std::string& name) {
   packets_.WriteName(time, tid, name);
+}
+
+void ThreadRecording::OnProcessGone(int32_t pid) {
+  maps_.Remove(pid);
+  packets_.ForgetProcess(pid);
 }
 
 void ThreadRecording::OnRootGone(int32_t root) {

@@ -104,6 +104,7 @@ class ThreadRecording final : private ThreadStates::Observer {
   void OnThread(int32_t tid, const ThreadStates::Thread& thread) override;
   void OnProcess(int32_t pid, const ThreadStates::Process& process) override;
   void OnRename(uint64_t time, int32_t tid, const std::string& name) override;
+  void OnProcessGone(int32_t pid) override;
   void OnRootGone(int32_t root) override;
 
   const KernelEvents::Options options_;

@@ -3,6 +3,7 @@
 #include "src/tracing/scheduling/thread_states.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "protozero/internal/macros.h"
 
@@ -63,6 +64,8 @@ void ThreadStates::Add(const KernelRecord& record) {
   Run(record, thread);
   if (record.kind == RecordKind::kFork)
     AddFork(record);
+  if (record.kind == RecordKind::kExec)
+    RemoveOthers(record);
   if (record.kind == RecordKind::kRename || record.kind == RecordKind::kExec) {
     const auto renamed = threads_.find(record.subject_tid);
     if (renamed == threads_.end() || renamed->second.name == record.text)
@@ -82,8 +85,10 @@ void ThreadStates::Remove(uint64_t time, int32_t tid) {
   threads_.erase(it);
   const auto process = processes_.find(pid);
   const int32_t root = process->second.root;
-  if (--process->second.num_threads == 0)
+  if (--process->second.num_threads == 0) {
     processes_.erase(process);
+    observer_->OnProcessGone(pid);
+  }
   if (--threads_of_root_[root] == 0) {
     threads_of_root_.erase(root);
     observer_->OnRootGone(root);
@@ -199,6 +204,19 @@ void ThreadStates::AddFork(const KernelRecord& record) {
     return;
   observer_->OnState(record.time, record.subject_tid,
                      threads_[record.subject_tid]);
+}
+
+void ThreadStates::RemoveOthers(const KernelRecord& exec) {
+  const auto process = processes_.find(exec.subject_pid);
+  if (process == processes_.end() || process->second.num_threads == 1)
+    return;
+  std::vector<int32_t> others;
+  for (const auto& [tid, thread] : threads_) {
+    if (thread.pid == exec.subject_pid && tid != exec.subject_tid)
+      others.push_back(tid);
+  }
+  for (const int32_t tid : others)
+    Remove(exec.time, tid);
 }
 
 void ThreadStates::ForgetStates(const KernelRecord& loss) {

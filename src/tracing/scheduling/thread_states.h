@@ -62,6 +62,8 @@ class ThreadStates {
     virtual void OnRename(uint64_t time,
                           int32_t tid,
                           const std::string& name) = 0;
+    // Called when all threads of a process are gone.
+    virtual void OnProcessGone(int32_t pid) = 0;
     // Called when all threads are gone that the events of |root| count.
     virtual void OnRootGone(int32_t root) = 0;
   };
@@ -91,6 +93,9 @@ class ThreadStates {
   void Wake(const KernelRecord& record);
   void AddFound(const KernelRecord& record, Thread* thread);
   void AddFork(const KernelRecord& record);
+  // Removes the threads that end when another one of their process calls
+  // exec(), and then has the process's number.
+  void RemoveOthers(const KernelRecord& exec);
   void ForgetStates(const KernelRecord& loss);
 
   Observer* const observer_;

@@ -21,6 +21,7 @@ using RecordKind = KernelRecord::Kind;
 class StateLog : public ThreadStates::Observer {
  public:
   std::string text;
+  int num_processes_gone = 0;
   int num_roots_gone = 0;
 
   void OnState(uint64_t time,
@@ -55,6 +56,7 @@ class StateLog : public ThreadStates::Observer {
   void OnRename(uint64_t, int32_t tid, const std::string& name) override {
     text += std::to_string(tid) + "=" + name + " ";
   }
+  void OnProcessGone(int32_t) override { ++num_processes_gone; }
   void OnRootGone(int32_t) override { ++num_roots_gone; }
 
  private:
@@ -156,9 +158,25 @@ TEST_F(ThreadStatesTest, FollowsThreadsFromBeginningToEnd) {
   EXPECT_EQ(log_.num_roots_gone, 0);
   states_.Add(Of(1, At(7, RecordKind::kExit, 1)));
   EXPECT_EQ(log_.text, "1:1X 2:2C 3:2X 2=worker 5:2D 7:1D ");
+  EXPECT_EQ(log_.num_processes_gone, 1);
   EXPECT_EQ(log_.num_roots_gone, 1);
   EXPECT_TRUE(states_.threads().empty());
   EXPECT_TRUE(states_.processes().empty());
+}
+
+TEST_F(ThreadStatesTest, AThreadThatCallsExecGetsTheNumberOfItsProcess) {
+  states_.Add(At(1, RecordKind::kIn, 1));
+  states_.Add(Of(2, At(2, RecordKind::kFork, 1)));
+  states_.Add(At(3, RecordKind::kIn, 2, 1));
+  states_.Add(Of(1, At(4, RecordKind::kExit, 1)));
+  KernelRecord exec = Of(1, At(5, RecordKind::kExec, 1, 1));
+  exec.text = "next";
+  states_.Add(exec);
+  EXPECT_EQ(log_.text, "1:1X 2:2C 3:2X 4:1D 5:2? 5:1X 5:2D 1=next ");
+  EXPECT_FALSE(states_.Contains(2));
+  states_.Add(Of(1, At(6, RecordKind::kExit, 1, 1)));
+  EXPECT_EQ(log_.num_processes_gone, 1);
+  EXPECT_EQ(log_.num_roots_gone, 1);
 }
 
 TEST_F(ThreadStatesTest, ASampleOfAThreadProvesThatItRuns) {
