@@ -263,14 +263,16 @@ bool SchedulingRecorder::Report() {
            number * 100 >= stacks.num_stacks() * kManyBroken;
   };
   if (is_many(stacks.num_cut())) {
-    PrintError(kProgram,
-               "%" PRIu64 " of %s lack their outermost functions, since the "
-               "kernel looks for %" PRIu32
-               " at most; `sudo sysctl kernel.perf_event_max_stack=1024` allows "
-               "more",
-               stacks.num_cut(),
-               program::CountOf(stacks.num_stacks(), "stack").c_str(),
-               stacks.max_depth());
+    PrintError(
+        kProgram,
+        "%" PRIu64
+        " of %s lack their outermost functions, since the "
+        "kernel looks for %" PRIu32
+        " at most; `sudo sysctl kernel.perf_event_max_stack=1024` allows "
+        "more",
+        stacks.num_cut(),
+        program::CountOf(stacks.num_stacks(), "stack").c_str(),
+        stacks.max_depth());
   }
   for (const auto& [path, number] : stacks.broken_in()) {
     if (!is_many(number))

@@ -50,7 +50,8 @@ class SchedulingRecorder {
   void Connect(const std::string& socket);
   // Returns whether the session records it. Connect() does not wait for that.
   bool has_started() const { return has_started_; }
-  // Returns whether the session, which stops, lacks records of its last moments.
+  // Returns whether the session, which stops, lacks records of its last
+  // moments.
   bool is_ending() const { return has_started_ && !has_ended_; }
   // Records a process, unless it is one that is recorded already. Any thread.
   void AddProcess(int32_t pid);

@@ -5,6 +5,7 @@
 
 #include <stdint.h>
 
+#include <algorithm>
 #include <map>
 #include <string>
 #include <unordered_map>
@@ -47,6 +48,15 @@ class CodeMaps {
   void Remove(int32_t pid) { processes_.erase(pid); }
   // Returns null if there is nothing known at the address.
   const Map* Find(int32_t pid, uint64_t address) const;
+  // Returns whether |is_wanted| for any map of the process.
+  template <typename IsWanted>
+  bool HasMap(int32_t pid, IsWanted is_wanted) const {
+    const auto process = processes_.find(pid);
+    return process != processes_.end() &&
+           std::any_of(
+               process->second.begin(), process->second.end(),
+               [&](const auto& entry) { return is_wanted(entry.second); });
+  }
   // Returns where a file is open; empty if it is not kept.
   std::string KeptFile(const std::string& path,
                        const std::string& build_id) const;

@@ -32,6 +32,19 @@ bool IsBottom(const std::string& path) {
   return false;
 }
 
+// Returns whether a stack that ends in |outermost| should have gone on. That of
+// a static program ends in the program's own copy of these libraries.
+bool IsBroken(const CodeMaps& maps,
+              int32_t pid,
+              const CodeMaps::Map& outermost,
+              size_t num_frames) {
+  if (IsBottom(outermost.path))
+    return false;
+  return num_frames == 1 || maps.HasMap(pid, [](const CodeMaps::Map& map) {
+    return map.path.compare(0, 1, "[") != 0 && IsBottom(map.path);
+  });
+}
+
 // Returns the path as readers put it together: a slash and its parts.
 std::string FullPath(const std::string& path) {
   return path.compare(0, 1, "/") == 0 ? path : "/" + path;
@@ -103,14 +116,10 @@ uint64_t StackTable::Intern(const CodeMaps& maps,
   }
   if (stack.size() >= max_depth_)
     ++num_cut_;
-  else
-    NoteEnd(outermost);
+  else if (outermost != nullptr &&
+           IsBroken(maps, pid, *outermost, frames.size()))
+    ++broken_in_[outermost->path];
   return Find(&stacks_, frames, Part::kStack);
-}
-
-void StackTable::NoteEnd(const CodeMaps::Map* map) {
-  if (map != nullptr && !IsBottom(map->path))
-    ++broken_in_[map->path];
 }
 
 StackTable::Id StackTable::InternMapping(const CodeMaps::Map& map) {

@@ -90,7 +90,6 @@ class StackTable {
   Id Find(std::map<Key, Id>* ids, const Key& key, Part part);
   void WriteMapping(const Mapping& key, trace::Mapping* mapping);
   Id InternMapping(const CodeMaps::Map& map);
-  void NoteEnd(const CodeMaps::Map* map);
 
   std::map<std::string, Id> build_ids_;
   std::map<std::string, Id> paths_;

@@ -11,10 +11,12 @@
 #include <iterator>
 #include <random>
 #include <string>
+#include <vector>
 
 #include "gtest/gtest.h"
 #include "src/tracing/scheduling/elf_file.h"
 #include "src/tracing/scheduling/process_files.h"
+#include "src/tracing/scheduling/stack_table.h"
 
 namespace protozero {
 namespace internal {
@@ -111,6 +113,41 @@ TEST(CodeMapsTest, KnowsTheFilesOfAProcessThatHasEnded) {
   expect_known(child);
   ASSERT_EQ(waitpid(child, nullptr, 0), child);
   expect_known(child);
+}
+
+// Returns how many stacks of the program lack frame pointers.
+uint64_t BrokenAfter(const CodeMaps& maps, const std::vector<uint64_t>& stack) {
+  StackTable stacks;
+  stacks.Intern(maps, 1, stack);
+  const auto broken = stacks.broken_in().find("program");
+  return broken == stacks.broken_in().end() ? 0 : broken->second;
+}
+
+TEST(StackTableTest, StacksEndInTheLibraryThatCallsMain) {
+  CodeMaps maps;
+  maps.Add(MapOf(1, 0x1000, 0x1000, "program"));
+  maps.Add(MapOf(1, 0x3000, 0x1000, "libc.so.6"));
+  EXPECT_EQ(BrokenAfter(maps, {0x1010, 0x1020, 0x3010}), 0u);
+  EXPECT_EQ(BrokenAfter(maps, {0x1010, 0x1020}), 1u);
+}
+
+TEST(StackTableTest, StacksOfAStaticProgramEndInIt) {
+  CodeMaps maps;
+  maps.Add(MapOf(1, 0x1000, 0x1000, "program"));
+  maps.Add(MapOf(1, 0x5000, 0x1000, "[vdso]"));
+  EXPECT_EQ(BrokenAfter(maps, {0x5010, 0x1010, 0x1020}), 0u);
+  // Something has called it, too.
+  EXPECT_EQ(BrokenAfter(maps, {0x1010}), 1u);
+}
+
+TEST(StackTableTest, DeepStacksAreNotBroken) {
+  CodeMaps maps;
+  maps.Add(MapOf(1, 0x1000, 0x1000, "program"));
+  maps.Add(MapOf(1, 0x3000, 0x1000, "libc.so.6"));
+  StackTable stacks;
+  stacks.Intern(maps, 1, std::vector<uint64_t>(stacks.max_depth(), 0x1010));
+  EXPECT_EQ(stacks.num_cut(), 1u);
+  EXPECT_TRUE(stacks.broken_in().empty());
 }
 
 TEST(ElfFileTest, AnyBytesAreHarmless) {
