@@ -38,8 +38,8 @@ struct SlotCounts {
 };
 
 // The memory of a span or log that is open: the bytes of its message, which
-// grow, and what is needed to append to them. Slots are never freed while
-// their pipeline lives: the thread that owns one uses it again.
+// grow, and what is needed to append to them. The thread that owns one uses it
+// again, unless the memory of the pipeline is nearly used up.
 //
 //   begin                                pos            end
 //   | ids, times, name | attributes, ... | free         |

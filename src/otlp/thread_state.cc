@@ -83,7 +83,7 @@ Slot* ThreadState::TakeSlotSlowPath() {
   Slot* const slot = new (memory) Slot;
   slot->owner = this;
   slot->size_class = 0;
-  ++num_slots_;
+  num_slots_.fetch_add(1, std::memory_order_relaxed);
   return slot;
 }
 
@@ -119,6 +119,8 @@ void CountNoMemory(PipelineState* pipeline,
 void ThreadState::GiveBackFrom(ThreadState* thread, Slot* slot) {
   if (thread != nullptr)
     return thread->GiveBack(slot);
+  if (slot->scope->pipeline->IsShortOfMemory())
+    return FreeSlot(slot);
   slot->owner->returned_slots_.Push(slot);
 }
 
@@ -129,6 +131,15 @@ void ThreadState::GiveBackFrom(ThreadState* thread, UndecidedTrace* trace) {
 }
 
 void ThreadState::GiveBack(Slot* slot) {
+  // After a time with many open spans, other threads need what those took.
+  if (PROTOZERO_UNLIKELY(pipeline_->IsShortOfMemory())) {
+    FreeSlot(slot);
+    while (Slot* const unused = free_slots_) {
+      free_slots_ = unused->next;
+      FreeSlot(unused);
+    }
+    return FreeBlocks();
+  }
   if (PROTOZERO_UNLIKELY(slot->size_class != 0)) {
     GiveBackBlock(slot->begin, slot->size_class);
     slot->size_class = 0;
@@ -203,6 +214,14 @@ void ThreadState::GiveBackBlock(uint8_t* block, uint8_t size_class) {
   free_blocks_[size_class] = new (block) Block{free_blocks_[size_class]};
 }
 
+void ThreadState::FreeSlot(Slot* slot) {
+  ThreadState* const owner = slot->owner;
+  if (slot->size_class != 0)
+    owner->pipeline_->Free(slot->begin, Slot::kInlineSize << slot->size_class);
+  owner->num_slots_.fetch_sub(1, std::memory_order_relaxed);
+  owner->pipeline_->Free(slot, sizeof(Slot));
+}
+
 // Gives up the blocks that no slot uses, so that others of another size, or of
 // other threads, have room.
 void ThreadState::FreeBlocks() {
@@ -232,7 +251,8 @@ bool ThreadState::IsIdle() {
     ++slots;
   for (auto* trace = free_traces_; trace != nullptr; trace = trace->next)
     ++traces;
-  return slots == num_slots_ && traces == num_traces_;
+  return slots == num_slots_.load(std::memory_order_relaxed) &&
+         traces == num_traces_;
 }
 
 void ThreadState::FreeMemory() {

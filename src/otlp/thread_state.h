@@ -239,11 +239,13 @@ class ThreadState {
   Slot* TakeSlotSlowPath();
   bool AppendLarge(RecordHeader header, const Slot& slot);
   void FreeBlocks();
+  static void FreeSlot(Slot* slot);
 
   PipelineState* const pipeline_;
   Slot* free_slots_ = nullptr;
   UndecidedTrace* free_traces_ = nullptr;
-  size_t num_slots_ = 0;
+  // Other threads free slots, too.
+  std::atomic<size_t> num_slots_{0};
   size_t num_traces_ = 0;
   Block* free_blocks_[kNumClasses] = {};
   Counters counters_[2];

@@ -63,6 +63,37 @@ TEST(PipelineTest, BoundsTheMemoryOfOpenSpans) {
   EXPECT_EQ(sink.spans().size(), account.exported);
 }
 
+// A thread that has had many open spans keeps the program's memory no longer,
+// wherever they end.
+TEST(PipelineTest, MemoryOfManyOpenSpansIsForOtherThreads) {
+  for (const bool has_blocks : {false, true}) {
+    for (const bool end_elsewhere : {false, true}) {
+      SCOPED_TRACE(has_blocks);
+      SCOPED_TRACE(end_elsewhere);
+      CollectingSink sink;
+      PipelineOptions options;
+      options.memory_limit = 2 << 20;
+      Pipeline pipeline(options, &sink);
+      const Tracer tracer(pipeline, "t");
+      std::vector<Span> spans;
+      const std::string text(has_blocks ? 10000 : 1, 'x');
+      do {
+        spans.push_back(tracer.StartSpan("open"));
+        spans.back().SetAttribute("text", text);
+      } while (spans.back().IsRecording());
+      if (end_elsewhere)
+        std::thread([&spans] { spans.clear(); }).join();
+      spans.clear();
+      size_t recorded = 0;
+      std::thread([&] {
+        for (int i = 0; i < 100; ++i)
+          recorded += tracer.StartSpan("later").IsRecording();
+      }).join();
+      EXPECT_EQ(recorded, 100u);
+    }
+  }
+}
+
 TEST(PipelineTest, ManyThreadsShareTheMemory) {
   CollectingSink sink;
   PipelineOptions options;
