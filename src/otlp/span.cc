@@ -29,6 +29,7 @@ using internal::PutFixed64;
 using internal::PutLength;
 using internal::PutVarInt;
 using internal::Slot;
+using internal::UndecidedTraces;
 using internal::ValueWriter;
 using internal::VarIntTag;
 using Schema = otlp_schema::Span;
@@ -100,28 +101,54 @@ MakeIdsAndFlags(const internal::ScopeState* scope, const SpanContext* parent) {
   return context;
 }
 
-// Makes the span part of a trace that a KeepRule decides. False without memory.
+// Returns true if a span whose trace is over is recorded; counts it otherwise.
+bool FollowDecision(internal::ThreadState* thread,
+                    UndecidedTraces::Decision decision) {
+  if (decision == UndecidedTraces::Decision::kKept)
+    return true;
+  internal::Counters& counters = thread->counters(Signal::kSpans);
+  counters.written.Add(1);
+  if (decision == UndecidedTraces::Decision::kNotWanted)
+    counters.not_wanted.Add(1);
+  else
+    counters.undecided.Add(1);
+  return false;
+}
+
+// Makes the span part of a trace that a KeepRule decides. False if it is lost,
+// which is counted: without memory, or since its trace is over and lost.
 bool JoinUndecided(internal::ThreadState* thread,
                    Slot* slot,
                    SpanContext* context,
                    const SpanContext* parent) {
   internal::PipelineState& pipeline = *thread->pipeline();
   const uint32_t pipeline_id = static_cast<uint32_t>(pipeline.id);
+  auto decision = UndecidedTraces::Decision::kUnknown;
+  context->undecided_pipeline = pipeline_id;
   if (parent != nullptr && parent->undecided != nullptr &&
-      parent->undecided_pipeline == pipeline_id &&
-      parent->undecided->Ref(parent->undecided_number)) {
-    slot->undecided = parent->undecided;
-  } else {
+      parent->undecided_pipeline == pipeline_id) {
+    context->undecided = parent->undecided;
+    context->undecided_number = parent->undecided_number;
+    if (parent->undecided->Ref(parent->undecided_number))
+      slot->undecided = parent->undecided;
+    else
+      decision = pipeline.undecided.DecisionOf(parent->undecided,
+                                               parent->undecided_number);
+  }
+  if (decision != UndecidedTraces::Decision::kUnknown)
+    return FollowDecision(thread, decision);
+  if (slot->undecided == nullptr) {
     slot->undecided = pipeline.undecided.Begin(
         thread, parent != nullptr && parent->is_remote && parent->IsSampled());
     slot->is_root = true;
-    if (slot->undecided == nullptr)
+    if (slot->undecided == nullptr) {
+      CountNoMemory(&pipeline, thread, Signal::kSpans);
       return false;
+    }
+    context->undecided = slot->undecided;
+    context->undecided_number = slot->undecided->number();
   }
   slot->has_rule_key = !pipeline.keep_rule.attribute_key.empty();
-  context->undecided = slot->undecided;
-  context->undecided_number = slot->undecided->number();
-  context->undecided_pipeline = pipeline_id;
   return true;
 }
 
@@ -227,8 +254,7 @@ void Span::StartRecording(internal::ScopeState* scope,
     return;
   if (PROTOZERO_UNLIKELY(pipeline->has_keep_rule) &&
       !JoinUndecided(thread, slot, &context, parent)) {
-    thread->GiveBack(slot);
-    return CountNoMemory(pipeline, thread, Signal::kSpans);
+    return thread->GiveBack(slot);
   }
   const uint64_t boot_time = thread->BootTime();
   slot->clock_offset = pipeline->clock.OffsetAt(boot_time);

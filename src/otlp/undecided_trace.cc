@@ -16,10 +16,15 @@ namespace otlp {
 namespace internal {
 namespace {
 
+using Decision = UndecidedTraces::Decision;
+
 // The decisions: addresses that no slot has.
-Slot* const kKept = reinterpret_cast<Slot*>(uintptr_t{1});
-Slot* const kNotWanted = reinterpret_cast<Slot*>(uintptr_t{2});
-Slot* const kEvicted = reinterpret_cast<Slot*>(uintptr_t{3});
+Slot* const kKept =
+    reinterpret_cast<Slot*>(static_cast<uintptr_t>(Decision::kKept));
+Slot* const kNotWanted =
+    reinterpret_cast<Slot*>(static_cast<uintptr_t>(Decision::kNotWanted));
+Slot* const kEvicted =
+    reinterpret_cast<Slot*>(static_cast<uintptr_t>(Decision::kEvicted));
 
 bool IsDecision(const Slot* ended) {
   return ended == kKept || ended == kNotWanted || ended == kEvicted;
@@ -72,7 +77,7 @@ bool IsWanted(const KeepRule& rule,
 bool UndecidedTraces::Init(size_t max_bytes, size_t memory_limit) {
   max_bytes_ = max_bytes;
   size_t count = kMinTraces;
-  while (count <= memory_limit / kBytesOfTrace / 2)
+  while (count <= memory_limit / kBytesOfTrace / 2 && count < kMaxTraces)
     count *= 2;
   mask_ = count - 1;
   entries_ = new (std::nothrow) Entry[count];
@@ -118,6 +123,10 @@ void UndecidedTraces::Decide(ThreadState* thread,
       return;
   } while (!trace->ended.compare_exchange_weak(
       ended, decision, std::memory_order_acq_rel, std::memory_order_relaxed));
+  const uint64_t hash = HashOf(trace, trace->number());
+  entries_[hash >> 32 & mask_].decision.store(
+      (hash & ~kDecisionBits) | reinterpret_cast<uintptr_t>(decision),
+      std::memory_order_relaxed);
   // In the order in which they ended.
   Slot* first = nullptr;
   size_t bytes = 0;
@@ -134,6 +143,24 @@ void UndecidedTraces::Decide(ThreadState* thread,
     Follow(thread, first, decision);
     first = next;
   }
+}
+
+uint64_t UndecidedTraces::HashOf(const UndecidedTrace* trace, uint32_t number) {
+  uint64_t hash = reinterpret_cast<uintptr_t>(trace) ^ uint64_t { number }
+                                                           << 40;
+  hash *= 0x9e3779b97f4a7c15;
+  hash ^= hash >> 32;
+  return hash * 0xff51afd7ed558ccd;
+}
+
+UndecidedTraces::Decision UndecidedTraces::DecisionOf(
+    const UndecidedTrace* trace,
+    uint32_t number) const {
+  const uint64_t hash = HashOf(trace, number);
+  const uint64_t found =
+      entries_[hash >> 32 & mask_].decision.load(std::memory_order_relaxed);
+  return (found ^ hash) <= kDecisionBits ? Decision{found & kDecisionBits}
+                                         : Decision::kUnknown;
 }
 
 void UndecidedTraces::Unref(ThreadState* thread, UndecidedTrace* trace) {

@@ -29,13 +29,14 @@ namespace internal {
 struct UndecidedTrace {
   // Takes part in the trace with that number. False if it is over.
   bool Ref(uint32_t trace_number) {
-    uint64_t state = number_and_refs.load(std::memory_order_relaxed);
+    uint64_t state = number_and_refs.load(std::memory_order_acquire);
     do {
+      // The decision is known then: DecisionOf() has it.
       if (state >> 32 != trace_number || (state & UINT32_MAX) == 0)
         return false;
     } while (!number_and_refs.compare_exchange_weak(state, state + 1,
                                                     std::memory_order_acquire,
-                                                    std::memory_order_relaxed));
+                                                    std::memory_order_acquire));
     return true;
   }
   uint32_t number() const {
@@ -55,9 +56,12 @@ struct UndecidedTrace {
 };
 
 // All undecided traces of a pipeline, in the order of their beginning, and the
-// memory of their spans.
+// memory of their spans. Also the last decisions, for spans that begin when no
+// other one of their trace is open.
 class UndecidedTraces {
  public:
+  enum class Decision : uint64_t { kUnknown, kKept, kNotWanted, kEvicted };
+
   // Returns false without memory. |memory_limit| is that of the pipeline.
   bool Init(size_t max_bytes, size_t memory_limit);
   ~UndecidedTraces();
@@ -67,6 +71,9 @@ class UndecidedTraces {
   // Ends a span of such a trace: it waits, or follows the decision; the root
   // decides.
   void End(ThreadState* thread, Slot* slot, uint64_t duration);
+  // Returns the decision about the trace that had this record and number, if it
+  // is over; kUnknown after many others.
+  Decision DecisionOf(const UndecidedTrace* trace, uint32_t number) const;
   // Takes the span out of its trace without ending it, on a thread that has no
   // state. The trace of a root is given up.
   void Abandon(Slot* slot);
@@ -77,16 +84,22 @@ class UndecidedTraces {
   void Reset();
 
  private:
-  // The memory for which there is an entry, and the fewest entries.
+  // The memory for which there is an entry, and the fewest and most entries.
   static constexpr size_t kBytesOfTrace = 4096;
   static constexpr size_t kMinTraces = 64;
+  static constexpr size_t kMaxTraces = size_t{1} << 20;
   struct Entry {
     // The ticket of the trace, plus one: written last.
     std::atomic<uint64_t> ticket{0};
     std::atomic<UndecidedTrace*> trace{nullptr};
     std::atomic<uint32_t> number{0};
+    // A decision in the lowest bits of a hash of its trace, which is any one.
+    std::atomic<uint64_t> decision{0};
   };
+  static constexpr uint64_t kDecisionBits = 3;
 
+  // Returns random bits for a trace.
+  static uint64_t HashOf(const UndecidedTrace* trace, uint32_t number);
   bool EvictOldest(ThreadState* thread);
   void Decide(ThreadState* thread, UndecidedTrace* trace, Slot* decision);
   void Unref(ThreadState* thread, UndecidedTrace* trace);

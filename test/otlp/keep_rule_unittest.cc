@@ -137,6 +137,45 @@ TEST_F(KeepRuleTest, SpansOfOtherThreadsFollowTheDecision) {
   EXPECT_EQ(account.not_wanted, 4u);
 }
 
+TEST_F(KeepRuleTest, SpansThatBeginLaterFollowTheDecision) {
+  options_.keep_rule.errors = true;
+  Begin();
+  SpanContext contexts[2];
+  for (const bool is_error : {true, false}) {
+    Span root = tracer_.StartSpan("root");
+    contexts[is_error] = root.context();
+    if (is_error)
+      root.SetStatus(StatusCode::kError);
+  }
+  // Other traces use the same memory.
+  for (int i = 0; i < 10; ++i)
+    tracer_.StartSpan("other");
+  for (const SpanContext& context : contexts) {
+    std::thread([&] {
+      Span late = tracer_.StartSpan("late", SpanKind::kInternal, context);
+      const SpanContext of_late = late.context();
+      EXPECT_EQ(of_late.trace_id, context.trace_id);
+      if (&context == &contexts[0])
+        late.SetStatus(StatusCode::kError);
+      late.End();
+      tracer_.StartSpan("child", SpanKind::kInternal, of_late);
+    }).join();
+  }
+  EXPECT_NE(Exported().find("late child "), std::string::npos);
+  const Account account = pipeline_->Spans();
+  EXPECT_EQ(account.written, 16u);
+  EXPECT_EQ(account.exported, 3u);
+  EXPECT_EQ(account.not_wanted, 13u);
+  EXPECT_EQ(account.kept, 0u);
+}
+
+TEST_F(KeepRuleTest, AnyMemoryLimitHasTraces) {
+  options_.keep_rule.errors = true;
+  options_.memory_limit = SIZE_MAX;
+  Begin();
+  EXPECT_TRUE(tracer_.StartSpan("root").IsRecording());
+}
+
 TEST_F(KeepRuleTest, OldestTracesMakeRoom) {
   options_.keep_rule.errors = true;
   options_.memory_limit = 4 << 20;

@@ -24,10 +24,11 @@ namespace otlp {
 //   rule.errors = true;
 //   rule.one_in = 1000;
 //
-// A span that ends after the root, on any thread, follows its decision. The
-// sampled flag that came from outside is obeyed: traces with 0 are not recorded
-// at all, if the sampler is parent-based, as the default is, and those with 1
-// are kept.
+// A span that ends after the root, on any thread, follows its decision; so does
+// one that begins after it, as long as the decision is among the last thousands
+// (one for each 4 KiB of the memory limit). The sampled flag that came from
+// outside is obeyed: traces with 0 are not recorded at all, if the sampler is
+// parent-based, as the default is, and those with 1 are kept.
 struct KeepRule {
   // Keeps a trace whose root took longer; 0 for no such rule.
   uint64_t slower_than_ns = 0;

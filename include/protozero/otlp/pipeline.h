@@ -79,7 +79,7 @@ struct PipelineOptions {
 //
 //   written = exported + rejected + dropped() + kept
 struct Account {
-  // All that were sampled and have ended, or found no memory.
+  // All that were sampled and have ended, or were lost when they began.
   uint64_t written = 0;
   // The numbers that the sink has delivered, and that its receiver refused.
   uint64_t exported = 0;
