@@ -101,6 +101,12 @@ MakeIdsAndFlags(const internal::ScopeState* scope, const SpanContext* parent) {
   return context;
 }
 
+void CopyUndecided(const SpanContext& from, SpanContext* to) {
+  to->undecided = from.undecided;
+  to->undecided_number = from.undecided_number;
+  to->undecided_pipeline = from.undecided_pipeline;
+}
+
 // Returns true if a span whose trace is over is recorded; counts it otherwise.
 bool FollowDecision(internal::ThreadState* thread,
                     UndecidedTraces::Decision decision) {
@@ -124,11 +130,9 @@ bool JoinUndecided(internal::ThreadState* thread,
   internal::PipelineState& pipeline = *thread->pipeline();
   const uint32_t pipeline_id = static_cast<uint32_t>(pipeline.id);
   auto decision = UndecidedTraces::Decision::kUnknown;
-  context->undecided_pipeline = pipeline_id;
   if (parent != nullptr && parent->undecided != nullptr &&
       parent->undecided_pipeline == pipeline_id) {
-    context->undecided = parent->undecided;
-    context->undecided_number = parent->undecided_number;
+    CopyUndecided(*parent, context);
     if (parent->undecided->Ref(parent->undecided_number))
       slot->undecided = parent->undecided;
     else
@@ -147,6 +151,7 @@ bool JoinUndecided(internal::ThreadState* thread,
     }
     context->undecided = slot->undecided;
     context->undecided_number = slot->undecided->number();
+    context->undecided_pipeline = pipeline_id;
   }
   slot->has_rule_key = !pipeline.keep_rule.attribute_key.empty();
   return true;
@@ -250,8 +255,12 @@ void Span::StartRecording(internal::ScopeState* scope,
   internal::ThreadState* const thread = pipeline->Thread();
   Slot* const slot = BeginSlot(thread, scope, Signal::kSpans,
                                BytesTag(Schema::kAttributesFieldNumber));
-  if (PROTOZERO_UNLIKELY(slot == nullptr))
+  if (PROTOZERO_UNLIKELY(slot == nullptr)) {
+    // Its children are still of the trace that it would have been of.
+    if (pipeline->has_keep_rule && parent != nullptr)
+      CopyUndecided(*parent, &context);
     return;
+  }
   if (PROTOZERO_UNLIKELY(pipeline->has_keep_rule) &&
       !JoinUndecided(thread, slot, &context, parent)) {
     return thread->GiveBack(slot);

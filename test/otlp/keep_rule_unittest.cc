@@ -169,6 +169,29 @@ TEST_F(KeepRuleTest, SpansThatBeginLaterFollowTheDecision) {
   EXPECT_EQ(account.kept, 0u);
 }
 
+TEST_F(KeepRuleTest, ChildrenOfALostSpanFollowTheDecision) {
+  options_.keep_rule.errors = true;
+  options_.memory_limit = 1 << 20;
+  Begin();
+  std::vector<Span> spans;
+  spans.push_back(tracer_.StartSpan("root"));
+  const SpanContext root = spans[0].context();
+  while (spans.back().IsRecording())
+    spans.push_back(tracer_.StartSpan("open", SpanKind::kInternal, root));
+  const SpanContext lost = spans.back().context();
+  // In another order, so that there is memory before the root decides.
+  std::swap(spans[0], spans.back());
+  spans.resize(spans.size() / 2);
+  tracer_.StartSpan("child", SpanKind::kInternal, lost);
+  spans.clear();
+  const Account account = pipeline_->Spans();
+  EXPECT_EQ(account.not_wanted + account.no_memory + account.undecided,
+            account.written);
+  EXPECT_EQ(account.no_memory, 1u);
+  Span error = tracer_.StartSpan("error", SpanKind::kInternal, lost);
+  EXPECT_FALSE(error.IsRecording());
+}
+
 TEST_F(KeepRuleTest, AnyMemoryLimitHasTraces) {
   options_.keep_rule.errors = true;
   options_.memory_limit = SIZE_MAX;
