@@ -47,6 +47,9 @@ PipelineOptions Checked(PipelineOptions options) {
   options.memory_limit =
       std::min(options.memory_limit, static_cast<size_t>(INT64_MAX));
   options.max_batch_bytes = std::min(options.max_batch_bytes, size_t{1} << 28);
+  options.export_interval_ms = std::max(options.export_interval_ms, 1u);
+  if (options.export_timeout_ms == 0)
+    options.export_timeout_ms = UINT32_MAX;
   return options;
 }
 

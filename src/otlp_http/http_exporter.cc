@@ -342,8 +342,10 @@ class HttpExporter::Client {
     const uint64_t now = MonotonicNs();
     const uint64_t left =
         batch.deadline > now ? (batch.deadline - now) / kNsPerMs : 0;
+    const uint64_t limit = target->endpoint->timeout_ms;
+    // For libcurl, 0 is no limit.
     const uint64_t timeout =
-        std::clamp<uint64_t>(left, 1, target->endpoint->timeout_ms);
+        std::max(limit == 0 ? left : std::min(left, limit), uint64_t{1});
     curl_->easy_setopt(easy, CURLOPT_TIMEOUT_MS, static_cast<long>(timeout));
     curl_->easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS,
                        static_cast<long>(timeout));

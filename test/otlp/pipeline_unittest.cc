@@ -3,6 +3,7 @@
 #include "protozero/otlp/pipeline.h"
 
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -281,6 +282,27 @@ class RefusingSink : public BatchSink {
     return result;
   }
 };
+
+TEST(PipelineTest, ATimeoutOfZeroIsNone) {
+  class Deadline : public BatchSink {
+   public:
+    ExportResult Export(const Batch& batch) override {
+      deadline = batch.deadline;
+      return ExportResult::Exported(batch);
+    }
+    uint64_t deadline = 0;
+  } sink;
+  PipelineOptions options;
+  options.export_timeout_ms = 0;
+  Pipeline pipeline(options, &sink);
+  Tracer(pipeline, "t").StartSpan("span");
+  EXPECT_TRUE(pipeline.Flush(kPipelineTimeout));
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  constexpr uint64_t kDay = 24 * 3600;
+  EXPECT_GT(sink.deadline / 1000000000,
+            static_cast<uint64_t>(now.tv_sec) + kDay);
+}
 
 TEST(PipelineTest, CountsWhatTheSinkSays) {
   RefusingSink sink;

@@ -25,7 +25,7 @@ struct HttpEndpoint {
   std::string url;
   // Further headers of each request, by name.
   std::vector<std::pair<std::string, std::string>> headers;
-  // The time for one attempt.
+  // The time for one attempt; 0 for that of the batch.
   uint32_t timeout_ms = 10000;
   bool gzip = false;
   // Files in PEM format: the certificates that a server's is checked with,

@@ -58,6 +58,7 @@ struct PipelineOptions {
   // Export begins when so much time has passed, or a thread's buffer is half
   // full.
   uint32_t export_interval_ms = 1000;
+  // The time that the sink has for a batch; 0 for no limit.
   uint32_t export_timeout_ms = 30000;
   // The most spans or logs of a batch, and the most bytes of them, unless a
   // single one has more.

@@ -4,13 +4,14 @@
 // the environment, and prints what became of each: how many were exported, how
 // many were rejected, and the reason.
 //
-//   export_batches DEADLINE_MS [--interrupt MS] [--fork]
+//   export_batches DEADLINE_MS [--interrupt MS] [--fork] [--no-timeout]
 //
 // A line of the input is "traces" or "logs", the number of spans, and the bytes
 // in hexadecimal.
 //
 // --interrupt: another thread interrupts the exporter after this time.
 // --fork: each batch is exported by the parent and by a child, in turn.
+// --no-timeout: an attempt has the time of its batch.
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,10 +64,13 @@ int main(int argc, char** argv) {
     return 2;
   const uint64_t deadline_ms = strtoull(argv[1], nullptr, 10);
   bool forks = false;
+  bool has_timeout = true;
   long interrupt_ms = -1;
   for (int i = 2; i < argc; ++i) {
     if (strcmp(argv[i], "--fork") == 0)
       forks = true;
+    else if (strcmp(argv[i], "--no-timeout") == 0)
+      has_timeout = false;
     else if (strcmp(argv[i], "--interrupt") == 0 && i + 1 < argc)
       interrupt_ms = strtol(argv[++i], nullptr, 10);
   }
@@ -75,6 +79,8 @@ int main(int argc, char** argv) {
       otlp::HttpExporterOptions::FromEnvironment(&warnings);
   fprintf(stderr, "%s", warnings.c_str());
   options.first_backoff_ms = 20;
+  if (!has_timeout)
+    options.traces.timeout_ms = 0;
   otlp::HttpExporter exporter(options);
   if (!exporter.error().empty())
     fprintf(stderr, "error: %s\n", exporter.error().c_str());

@@ -355,6 +355,14 @@ class TimeTest(unittest.TestCase):
     # Each attempt had its own time.
     self.assertGreater(len(server.requests), 1)
 
+  def test_server_that_never_answers_an_attempt_without_a_time(self):
+    release = threading.Event()
+    with Server(lambda: release.wait(60) and OK) as server:
+      result = exporting.export(server.url, [ONE], '--no-timeout', deadline_ms=250)
+      release.set()
+    self.assertEqual(result.batches, [(0, 0)])
+    self.assertEqual(len(server.requests), 1)
+
   def test_interruption(self):
     release = threading.Event()
     with Server(lambda: release.wait(30) and OK) as server:
