@@ -148,7 +148,8 @@ size_t FourBytes(std::string_view bytes) {
   return size;
 }
 
-// Takes the size of the next message off |bytes|. False if it is truncated.
+// Takes the size of the next message off |bytes|. False if it is truncated, or
+// is none.
 bool TakeSize(OtlpFraming framing, std::string_view* bytes, uint64_t* size) {
   size_t prefix = 4;
   if (framing == OtlpFraming::kAfterVarInt) {
@@ -157,6 +158,9 @@ bool TakeSize(OtlpFraming framing, std::string_view* bytes, uint64_t* size) {
         ParseVarInt(begin, begin + bytes->size(), size) - begin);
   } else if (bytes->size() >= 4) {
     *size = FourBytes(*bytes);
+    // No message of protobuf is so large: it is a varint of four bytes.
+    if (*size > INT32_MAX)
+      return false;
   }
   if (prefix == 0 || prefix > bytes->size())
     return false;
@@ -235,12 +239,15 @@ std::string AppendLines(std::string_view text, std::string* message) {
     text.remove_prefix(std::min(size + 1, text.size()));
     if (json.find_first_not_of(" \t\r") == std::string_view::npos)
       continue;
+    // A program that has ended in a line may have been started again.
     std::string fault_of_line;
     if (!AppendOtlpOfJson(json, message, &fault_of_line))
-      return place + " is not JSON, or nests more than " +
-             std::to_string(kMaxOtlpJsonDepth) + " levels";
+      fault_of_line = " is not JSON, or nests more than " +
+                      std::to_string(kMaxOtlpJsonDepth) + " levels";
+    else if (!fault_of_line.empty())
+      fault_of_line = ": " + fault_of_line;
     if (fault.empty() && !fault_of_line.empty())
-      fault = place + ": " + fault_of_line;
+      fault = place + fault_of_line;
   }
   return fault;
 }

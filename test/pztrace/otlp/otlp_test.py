@@ -498,10 +498,19 @@ class OtlpTest(TimelineCommandTest):
       with self.subTest(form):
         _, errors = self.run_command(whole[form][:-30], '--slices', code=1)
         self.assertIn('truncated', errors)
-    lines = whole['lines'] + b'{"resourceSpans": [\n'
+    lines = whole['lines'] + b'{"resourceSpans": [\n' + whole['lines']
     rows = self.rows(lines, code=1)
     self.assertIn('line 2 is not JSON', self.errors)
-    self.assertEqual(len(rows), 50)
+    self.assertEqual(len(rows), 100)
+
+  def test_a_large_message(self):
+    """The varint of its size has four bytes, as the other form has."""
+    documents = [Document({'service.name': 'shop'}, scope=[Span('large', 0, 5, 1)],
+                          **{'x' * (3 << 20): []}),
+                 Document({'service.name': 'shop'}, scope=[Span('small', 0, 5, 2)])]
+    for form, content in forms(documents).items():
+      with self.subTest(form):
+        self.assertEqual(sorted(row['name'] for row in self.rows(content)), ['large', 'small'])
 
   def test_attributes_of_a_resource_are_labels(self):
     resource = {'service.name': 'shop', 'process.command_args': ['shop', '-v'], 'half': 0.5,
