@@ -63,12 +63,17 @@ bool IsChosenByChance(uint64_t one_in) {
   return number[0] % one_in == 0;
 }
 
+// True if the end of the root will not change that the trace is kept.
+bool IsWantedAnyway(const KeepRule& rule, const UndecidedTrace& trace) {
+  return trace.is_wanted.load(std::memory_order_relaxed) ||
+         (rule.sampled_from_outside && trace.is_sampled_outside);
+}
+
 bool IsWanted(const KeepRule& rule,
               const UndecidedTrace& trace,
               uint64_t duration) {
-  return (rule.slower_than_ns != 0 && duration > rule.slower_than_ns) ||
-         trace.is_wanted.load(std::memory_order_relaxed) ||
-         (rule.sampled_from_outside && trace.is_sampled_outside) ||
+  return IsWantedAnyway(rule, trace) ||
+         (rule.slower_than_ns != 0 && duration > rule.slower_than_ns) ||
          (rule.one_in != 0 && IsChosenByChance(rule.one_in));
 }
 
@@ -173,6 +178,11 @@ void UndecidedTraces::Unref(ThreadState* thread, UndecidedTrace* trace) {
   ThreadState::GiveBackFrom(thread, trace);
 }
 
+void UndecidedTraces::GiveUp(ThreadState* thread, UndecidedTrace* trace) {
+  const KeepRule& rule = trace->owner->pipeline()->keep_rule;
+  Decide(thread, trace, IsWantedAnyway(rule, *trace) ? kKept : kEvicted);
+}
+
 bool UndecidedTraces::EvictOldest(ThreadState* thread) {
   uint64_t ticket = oldest_.load(std::memory_order_relaxed);
   do {
@@ -191,7 +201,7 @@ bool UndecidedTraces::EvictOldest(ThreadState* thread) {
       !trace->Ref(number)) {
     return true;
   }
-  Decide(thread, trace, kEvicted);
+  GiveUp(thread, trace);
   Unref(thread, trace);
   return true;
 }
@@ -234,7 +244,7 @@ void UndecidedTraces::End(ThreadState* thread, Slot* slot, uint64_t duration) {
     }
     // It may be the oldest one, but not in the list of them.
     if (bytes_.load(std::memory_order_relaxed) > max_bytes_)
-      Decide(thread, trace, kEvicted);
+      GiveUp(thread, trace);
   }
   Unref(thread, trace);
 }

@@ -102,6 +102,8 @@ class UndecidedTraces {
   static uint64_t HashOf(const UndecidedTrace* trace, uint32_t number);
   bool EvictOldest(ThreadState* thread);
   void Decide(ThreadState* thread, UndecidedTrace* trace, Slot* decision);
+  // Decides without waiting for the root: keeps it if a rule is met already.
+  void GiveUp(ThreadState* thread, UndecidedTrace* trace);
   void Unref(ThreadState* thread, UndecidedTrace* trace);
 
   // Their number is a power of two: |mask_| finds the one of a ticket.

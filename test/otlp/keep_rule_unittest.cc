@@ -224,6 +224,27 @@ TEST_F(KeepRuleTest, OldestTracesMakeRoom) {
   EXPECT_EQ(account.exported + account.undecided, 2000u);
 }
 
+// Its root may come too late, or never, as in the child of a fork().
+TEST_F(KeepRuleTest, ATraceThatIsWantedIsNotGivenUp) {
+  options_.keep_rule.errors = true;
+  options_.memory_limit = 4 << 20;
+  options_.keep_rule.memory_share = 0.05;
+  Begin();
+  std::vector<Span> roots;
+  const auto start_child = [&](const char* name) {
+    roots.push_back(tracer_.StartSpan("root"));
+    return tracer_.StartSpan(name, SpanKind::kInternal, roots.back().context());
+  };
+  start_child("early").SetStatus(StatusCode::kError);
+  while (pipeline_->Spans().undecided == 0)
+    start_child("child");
+  EXPECT_EQ(Exported(), "early ");
+  start_child("last").SetStatus(StatusCode::kError);
+  EXPECT_TRUE(pipeline_->Shutdown(kRuleTimeout));
+  EXPECT_EQ(pipeline_->Spans().exported, 2u);
+  EXPECT_EQ(pipeline_->Spans().kept, 0u);
+}
+
 TEST_F(KeepRuleTest, CountsUndecidedTracesBeyondItsMemory) {
   options_.keep_rule.errors = true;
   options_.memory_limit = 8 << 20;
