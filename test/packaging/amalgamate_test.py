@@ -189,6 +189,18 @@ class TwoFilesTest(unittest.TestCase):
   def test_example_with_setters_in_place(self):
     self.check_example('g++', '-DPROTOZERO_INLINE_SETTERS=1')
 
+  def test_macros_of_perfetto_are_not_in_the_one_header(self):
+    (self.folder / 'perfetto.cc').write_text('''
+#include "protozero/tracing/track_event.h"
+#if defined(TRACE_EVENT)
+#error "Perfetto's macros are in a header without them"
+#endif
+#include "protozero/tracing/perfetto_macros.h"
+void F();
+void F() { TRACE_EVENT("category", "slice"); }
+''')
+    self.must('g++', *FLAGS, '-fsyntax-only', 'perfetto.cc', cwd=self.folder)
+
   def test_tracing(self):
     sources = ['tracing_main.cc', 'protozero_tracing.cc', 'protozero.cc']
     for compiler, *flags in ((compilers.find_compilers()[0],),
