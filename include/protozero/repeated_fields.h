@@ -319,8 +319,12 @@ class ScalarIterator
         bits_ = field.raw_int_value();
         break;
       }
-      if (field.type() == ProtoWireType::kLengthDelimited && field.size() > 0) {
-        pos_ = field.data();
+      // For gcc, the address may be null as long as this does not say
+      // otherwise.
+      const uint8_t* const data = field.data();
+      if (field.type() == ProtoWireType::kLengthDelimited && data != nullptr &&
+          field.size() > 0) {
+        pos_ = data;
         end_ = pos_ + field.size();
         ++*this;
         return;

@@ -54,6 +54,33 @@ inline std::string Encode(int number) {
 }
 '''
 
+# A program that compilers look at with flags that some projects use, beyond those of
+# compilers.WARNINGS, for code that they optimize: only that has null dereferences.
+STRICT = ['-O2', '-Wold-style-cast', '-Wnull-dereference', '-Wdouble-promotion',
+          '-Wsign-conversion', '-Wswitch-enum', '-Wundef', '-Wcast-align', '-Wcast-qual']
+USE = '''
+#include "protozero/append_fields.h"
+#include "protozero/scattered_heap_buffer.h"
+#include "test/protos/plugin/golden.pbzero.h"
+using golden::main::pbzero::Everything;
+std::string Write(int32_t number);
+std::string Write(int32_t number) {
+  protozero::HeapBuffered<Everything> message;
+  protozero::AppendFields(message.get(), Everything::kFieldInt32(number));
+  return message.SerializeAsString();
+}
+int64_t Sum(std::string_view bytes);
+int64_t Sum(std::string_view bytes) {
+  const Everything::Decoder decoder(bytes);
+  int64_t sum = 0;
+  for (const int64_t value : decoder.packed_sint64())
+    sum += value;
+  for (const uint64_t value : decoder.packed_fixed64())
+    sum += static_cast<int64_t>(value);
+  return sum;
+}
+'''
+
 # System headers first: names clash with their macros and functions.
 SYSTEM_HEADERS = [
     'assert.h', 'ctype.h', 'errno.h', 'fcntl.h', 'float.h', 'inttypes.h',
@@ -67,6 +94,13 @@ SYSTEM_HEADERS = [
 def includes(headers, brackets='""'):
   return ''.join('#include %s%s%s\n' % (brackets[0], header, brackets[1])
                  for header in headers)
+
+
+def optimized_errors(compiler, flags, text):
+  """Returns what the compiler prints of code that it makes."""
+  result = subprocess.run([compiler, *flags, '-S', '-o', '/dev/null', '-x', 'c++', '-'],
+                          input=text, capture_output=True, text=True)
+  return result.stderr or ('exit code %d' % result.returncode if result.returncode else '')
 
 
 def short_macros():
@@ -170,6 +204,11 @@ void Write(Option* option) {
                 includes_all % 'import std;\n')
       for header in HEADERS:
         add(header, compiler, MODES[0] + include_flags, includes([header]))
+      strict = MODES[0] + STRICT + include_flags
+      if compiler == 'g++':
+        strict.append('-Wuseless-cast')
+      names.append('%s: optimized, with more warnings' % compiler)
+      jobs.append(functools.partial(optimized_errors, compiler, strict, USE))
       add('extension of an option', compiler,
           MODES[0] + include_flags + ['-I' + temp], use_option)
 

@@ -73,23 +73,18 @@ constexpr auto ToWireNumber(T value) {
 // The size of the longest number of a type, without its tag.
 template <proto_utils::ProtoSchemaType type>
 inline constexpr size_t kMaxNumberSize = [] {
-  switch (type) {
-    case proto_utils::ProtoSchemaType::kBool:
-      return 1;
-    case proto_utils::ProtoSchemaType::kFloat:
-    case proto_utils::ProtoSchemaType::kFixed32:
-    case proto_utils::ProtoSchemaType::kSfixed32:
-      return 4;
-    case proto_utils::ProtoSchemaType::kUint32:
-    case proto_utils::ProtoSchemaType::kSint32:
-      return 5;
-    case proto_utils::ProtoSchemaType::kDouble:
-    case proto_utils::ProtoSchemaType::kFixed64:
-    case proto_utils::ProtoSchemaType::kSfixed64:
-      return 8;
-    default:
-      return 10;
+  using Type = proto_utils::ProtoSchemaType;
+  if (type == Type::kBool)
+    return 1;
+  if (type == Type::kFloat || type == Type::kFixed32 || type == Type::kSfixed32)
+    return 4;
+  if (type == Type::kUint32 || type == Type::kSint32)
+    return 5;
+  if (type == Type::kDouble || type == Type::kFixed64 ||
+      type == Type::kSfixed64) {
+    return 8;
   }
+  return 10;
 }();
 
 }  // namespace internal
