@@ -3,8 +3,10 @@
 #ifndef INCLUDE_PROTOZERO_C_PBZ_DECODER_H_
 #define INCLUDE_PROTOZERO_C_PBZ_DECODER_H_
 
-#ifndef __cplusplus
+#if !defined(__cplusplus)
 #include <stdbool.h>
+#elif defined(__GNUC__)
+#pragma GCC system_header  // No warnings of casts in C++.
 #endif
 #include <stddef.h>
 #include <stdint.h>

@@ -3,8 +3,10 @@
 #ifndef TEST_PROTOS_PLUGIN_GOLDEN_PBZERO_C_H_39452983_
 #define TEST_PROTOS_PLUGIN_GOLDEN_PBZERO_C_H_39452983_
 
-#ifndef __cplusplus
+#if !defined(__cplusplus)
 #include <stdbool.h>
+#elif defined(__GNUC__)
+#pragma GCC system_header  // No warnings of casts in C++.
 #endif
 #include <stddef.h>
 #include <stdint.h>
