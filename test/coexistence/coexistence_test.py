@@ -33,6 +33,8 @@ SCHEMA = 'include/protozero/tracing/trace.proto'
 # Not optimized: inline functions are functions then, with names that could meet.
 FLAGS = ['-std=c++17', '-O0', '-fPIC', '-pthread']
 INCLUDE = ['-I', ROOT, '-I', ROOT / 'include']
+# The folder of the header that track_event.h includes, as the build makes it.
+TRACE_SCHEMA = pathlib.Path.cwd() / 'gen' / 'include'
 
 LIBRARY_FLAGS = ['-fvisibility=hidden', '-fvisibility-inlines-hidden']
 EXPORTS = ROOT / 'src' / 'protozero' / 'exports.txt'
@@ -78,16 +80,6 @@ class Build:
               '--plugin_opt=wrapper_namespace=' + namespace,
               *['--plugin_opt=' + option for option in options],
               '--plugin_out=' + namespace, SCHEMA])
-
-  def generate_trace_schema(self, folder, *options):
-    """The files that track_event.h includes, as the library's own build generates them."""
-    text = (ROOT / 'gn' / 'abi.gni').read_text()
-    namespace = re.search(r'^protozero_abi_namespace = "(\w+)"$', text, re.M)
-    self.run(['protoc', '--plugin=protoc-gen-plugin=' + self.plugin,
-              '-I', ROOT / 'include',
-              '--plugin_opt=wrapper_namespace=' + namespace.group(1),
-              *['--plugin_opt=' + option for option in options],
-              '--plugin_out=' + folder, 'protozero/tracing/trace.proto'])
 
   def compile_all(self, objects):
     """`objects`: (output, source, flags)."""
@@ -223,7 +215,6 @@ def check_exports(build, objects, written):
 def check_one_file(build, parts, objects, written):
   """Yields the problems of a file that includes another library, too."""
   build.generate('in_one_file', 'runtime_namespace=pz')
-  build.generate_trace_schema('in_one_file', 'runtime_namespace=pz')
   for name, folder, pattern in (('all_headers.h', ROOT / 'include', '**/*.h'),
                                 ('all_mapbox_headers.h', MAPBOX.parent.parent,
                                  'protozero/*.hpp')):
@@ -232,7 +223,7 @@ def check_one_file(build, parts, objects, written):
         for path in sorted(folder.glob(pattern))
         # One is for C++20, one takes the place of Perfetto's.
         if path.name not in ('async_packet_reader.h', 'perfetto_macros.h')))
-  flags = [*INCLUDE, '-I', 'in_one_file', '-I.', '-DNDEBUG']
+  flags = [*INCLUDE, '-I', 'in_one_file', '-I', TRACE_SCHEMA, '-I.', '-DNDEBUG']
   renamed = '-DPROTOZERO_NAMESPACE=pz'
   one_file = HERE / 'one_file.cc'
 
