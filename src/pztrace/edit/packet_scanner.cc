@@ -154,6 +154,7 @@ void PacketScanner::Read(ScannedPacket* packet) {
       sequence->last_ns = time_ns;
     }
     if (packet->content == Content::kEvent ||
+        packet->content == Content::kSession ||
         packet->content == Content::kOther) {
       packet->time_ns = time_ns;
     }

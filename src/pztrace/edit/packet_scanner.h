@@ -60,7 +60,7 @@ struct ScannedPacket : protozero::internal::PacketHeader {
   // this and |time_ns|.
   bool is_skipped = false;
   protozero::internal::SequenceState* sequence = nullptr;
-  // The time of its event, or of the clocks of its sequence, if it has one.
+  // The time of what it has, or of the clocks of its sequence, if it has one.
   std::optional<uint64_t> time_ns;
   // The time of its clock snapshot, if it has one.
   std::optional<uint64_t> snapshot_ns;

@@ -245,10 +245,13 @@ void TraceCutter::Cut(ScannedPacket packet,
   // Slices that were open may have ended there.
   if (packet.is_behind_loss && !is_kept && (was_inside || sequence.is_inside))
     sequence.repeater.SayLoss(packet, whole);
-  if (is_kept) {
+  // The time of statistics, which are written last, would move the end.
+  const bool needs_no_time = packet.content == Content::kSession &&
+                             packet.time_ns.value_or(0) >= to_ns_;
+  if (is_kept && !needs_no_time) {
     sequence.repeater.Say(packet, whole);
     piece->append(field);
-  } else if (is_new) {
+  } else if (is_new || needs_no_time) {
     protozero::HeapBuffered<Trace> trace;
     TracePacket* const said = trace->add_packet();
     AppendWriter(packet, said);

@@ -255,8 +255,21 @@ TEST(TraceCutterTest, APieceEndsWhereItIsCut) {
   EXPECT_EQ(EndOf(Cut(trace, options)), 4000u);
   options.to_ns = 20000;
   EXPECT_EQ(EndOf(Cut(trace, options)), 9006u);
-  // Without clocks, the piece says nothing of them either.
+  // Statistics are written last.
+  HeapBuffered<Trace> stats;
+  auto* const last = stats->add_packet();
+  last->set_timestamp(8000);
+  last->set_trace_stats()->set_total_buffers(7);
   options.to_ns = 3000;
+  const std::string with_stats =
+      SnapshotAt(900) + events.SerializeAsString() + stats.SerializeAsString();
+  EXPECT_EQ(EndOf(with_stats), 8000u);
+  const std::string piece = Cut(with_stats, options);
+  EXPECT_EQ(EndOf(piece), 4000u);
+  const std::string total = {
+      char{protozero::trace::TraceStats::kTotalBuffersFieldNumber << 3}, 7};
+  EXPECT_NE(piece.find(total), std::string::npos);
+  // Without clocks, the piece says nothing of them either.
   const std::string without = events.SerializeAsString();
   EXPECT_EQ(EndOf(Cut(without, options)), 1000u);
 }
