@@ -53,7 +53,8 @@ Programs ProgramsOf(const RecordingStats& stats) {
   Programs programs;
   for (const protozero::TraceProducerStats& producer : stats.trace.producers) {
     // One without data sources, such as `pztrace trigger`, has no part in it.
-    if (producer.data_sources == 0)
+    // The recorder itself has one for threads.
+    if (producer.data_sources == 0 || producer.pid == getpid())
       continue;
     programs[producer.producer_id] = ShownProcess(producer.name, producer.pid);
   }

@@ -200,6 +200,9 @@ class SchedulingTest(PztraceTest):
       recorder.send_signal(signal.SIGINT)
       error = recorder.stderr.read()
       self.assertEqual(recorder.wait(), 0, error)
+      # The recorder is no program that it records.
+      self.assertRegex(error, r'(?m)^pztrace: busy_threads .* is connected$')
+      self.assertNotRegex(error, r'(?m)^pztrace: pztrace .* is connected$')
       return States(self, self.decode()), parse_parts(output)
     self.check_truth(record)
 
