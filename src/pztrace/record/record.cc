@@ -180,7 +180,7 @@ void RecordUntilEnd(const RecordOptions& options,
 // ones may take longer than those of programs, which may be stopped.
 template <typename Run>
 void Stop(const Interrupts& interrupts,
-          const SchedulingRecorder* scheduling,
+          SchedulingRecorder* scheduling,
           EndTime* end,
           Run run,
           RecordingSession* session) {
@@ -195,6 +195,9 @@ void Stop(const Interrupts& interrupts,
       const bool awaits_own = scheduling != nullptr &&
                               scheduling->is_ending() &&
                               interrupts.count() == 1;
+      // A program that does not answer keeps the session from asking for it.
+      if (awaits_own)
+        scheduling->BeginStop();
       // This takes what has been committed by now.
       session->RunOnce(awaits_own ? std::min(run(), kOwnPollMs) : 0);
       if (!awaits_own)

@@ -139,10 +139,14 @@ void SchedulingRecorder::Start() {
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
-void SchedulingRecorder::Stop() {
-  const std::lock_guard<std::mutex> lock(stop_mutex_);
+void SchedulingRecorder::BeginStop() {
   is_stopping_ = true;
   eventfd_write(wakeup_.get(), 1);
+}
+
+void SchedulingRecorder::Stop() {
+  const std::lock_guard<std::mutex> lock(stop_mutex_);
+  BeginStop();
   if (thread_.joinable())
     thread_.join();
 }

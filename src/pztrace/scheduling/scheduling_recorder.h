@@ -53,6 +53,9 @@ class SchedulingRecorder {
   // Returns whether the session, which stops, lacks records of its last
   // moments.
   bool is_ending() const { return has_started_ && !has_ended_; }
+  // Has the thread write what the rings have, and end, before the session asks
+  // for it. Does not wait for that.
+  void BeginStop();
   // Records a process, unless it is one that is recorded already. Any thread.
   void AddProcess(int32_t pid);
   // Prints what limits the use of the recording. Call it when the session has
