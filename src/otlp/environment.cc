@@ -69,9 +69,7 @@ bool ReadDecimal(std::string_view text, double* number) {
 
 Environment::Environment() {
   if (const char* text = Find("OTEL_SDK_DISABLED")) {
-    std::string word(text);
-    for (char& c : word)
-      c = c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c;
+    const std::string word = internal::LowerCase(text);
     is_disabled_ = word == "true";
     if (!is_disabled_ && word != "false")
       Warn("is neither true nor false");
@@ -150,7 +148,8 @@ void Environment::ReadSampler() {
   const char* const text = Find("OTEL_TRACES_SAMPLER");
   if (text == nullptr)
     return;
-  std::string_view name(text);
+  const std::string word = internal::LowerCase(text);
+  std::string_view name(word);
   constexpr std::string_view kParentBased = "parentbased_";
   const bool is_parent_based =
       name.substr(0, kParentBased.size()) == kParentBased;

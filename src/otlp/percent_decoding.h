@@ -53,6 +53,15 @@ inline std::string_view Trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(kSpaces) - first + 1);
 }
 
+// Returns the text with small letters, which the names of values are compared
+// in.
+inline std::string LowerCase(std::string_view text) {
+  std::string result(text);
+  for (char& c : result)
+    c = c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c;
+  return result;
+}
+
 // Calls |take| with each key and value of a list KEY=VALUE,... without the
 // spaces around them. False if |take| says so, or an entry is no pair.
 template <typename Take>

@@ -58,14 +58,14 @@ class VariableReader {
         Warn("=", text, ", which is no number of milliseconds");
     }
     if (const char* text = Find("COMPRESSION")) {
-      const std::string_view name(text);
+      const std::string name = internal::LowerCase(text);
       if (name == "gzip" || name == "none")
         endpoint->gzip = name == "gzip";
       else
         Warn("=", text, ", which is neither gzip nor none");
     }
     if (const char* text = Find("PROTOCOL");
-        text != nullptr && std::string_view(text) != "http/protobuf")
+        text != nullptr && internal::LowerCase(text) != "http/protobuf")
       Warn("=", text, ", but http/protobuf is sent");
     ReadFile("CERTIFICATE", &endpoint->certificate);
     ReadFile("CLIENT_CERTIFICATE", &endpoint->client_certificate);

@@ -148,7 +148,7 @@ TEST_F(EnvironmentTest, Samplers) {
         Case{"traceidratio", "", 1000, 1000, 1000},
         Case{"traceidratio", "0", 0, 0, 0},
         Case{"parentbased_always_on", "", 1000, 1000, 0},
-        Case{"parentbased_always_off", "", 0, 1000, 0},
+        Case{"ParentBased_Always_OFF", "", 0, 1000, 0},
         Case{"parentbased_traceidratio", "0.5", 500, 1000, 0}}) {
     SCOPED_TRACE(std::string(c.name) + " " + c.arg);
     Set("OTEL_TRACES_SAMPLER", c.name);

@@ -136,7 +136,7 @@ class RequestTest(unittest.TestCase):
       result = exporting.export(
           'http://127.0.0.1:1', [ONE, ('logs', 1, b'\x0a\x00')],
           TRACES_ENDPOINT=server.url + '/spans?tenant=1', LOGS_ENDPOINT=server.url,
-          HEADERS='who=all', LOGS_HEADERS='who=logs', LOGS_COMPRESSION='gzip')
+          HEADERS='who=all', LOGS_HEADERS='who=logs', LOGS_COMPRESSION='GZIP')
     self.assertEqual(result.batches, [(1, 0), (1, 0)])
     spans, logs = server.requests
     self.assertEqual((spans.path, spans.headers['who']), ('/spans?tenant=1', 'all'))
