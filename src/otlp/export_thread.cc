@@ -200,11 +200,11 @@ bool PipelineState::Flush(uint64_t deadline) {
 }
 
 bool PipelineState::Shutdown(uint64_t deadline) {
-  // Those that a rule wants already are exported.
+  // Traces that a rule wants already are exported.
   if (has_keep_rule)
     undecided.EvictAll(Thread());
   is_shut_down.store(true);
-  // Those that have begun meanwhile.
+  // Traces may have begun meanwhile.
   if (has_keep_rule)
     undecided.EvictAll(Thread());
   pthread_mutex_lock(&mutex_);

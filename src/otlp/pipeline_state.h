@@ -72,7 +72,7 @@ class PipelineState {
   // Return and take memory below the limit.
   void* Allocate(size_t size);
   void Free(void* memory, size_t size);
-  // Returns true if so little memory is left that nobody may keep some unused.
+  // Returns true if so little is left that no thread may keep some unused.
   bool IsShortOfMemory() const {
     const int64_t limit = static_cast<int64_t>(options.memory_limit);
     return memory_used_.load(std::memory_order_relaxed) > limit - limit / 8;
