@@ -365,4 +365,15 @@ using PROTOZERO_INTERNAL_NS::as_perfetto::TrackEvent;
 
 #endif  // PROTOZERO_NO_TRACE_EVENTS
 
+// Define categories in a namespace, for example of a library. Events need not
+// be in that namespace.
+#define PERFETTO_DEFINE_CATEGORIES_IN_NAMESPACE(ns, ...) \
+  namespace ns {                                         \
+  PERFETTO_DEFINE_CATEGORIES(__VA_ARGS__);               \
+  }                                                      \
+  static_assert(true, "")
+#define PERFETTO_TRACK_EVENT_STATIC_STORAGE_IN_NAMESPACE(ns) \
+  static_assert(true, "")
+#define PERFETTO_USE_CATEGORIES_FROM_NAMESPACE(ns) static_assert(true, "")
+
 #endif  // INCLUDE_PROTOZERO_TRACING_PERFETTO_MACROS_H_

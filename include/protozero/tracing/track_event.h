@@ -112,6 +112,13 @@ PROTOZERO_ABI_END
 
 #include "protozero/internal/undef_macros.h"
 
+// Our namespace, also where `protozero` is that of another library.
+#if defined(PROTOZERO_NAMESPACE)
+#define PROTOZERO_INTERNAL_NS ::PROTOZERO_NAMESPACE
+#else
+#define PROTOZERO_INTERNAL_NS ::protozero
+#endif
+
 #if !defined(PROTOZERO_NO_TRACE_EVENTS)
 
 // Records a slice from here to the end of the scope.
@@ -163,13 +170,6 @@ PROTOZERO_ABI_END
                                                           description, tags)
 
 // ---- Helpers of the macros above.
-
-// Our namespace, also where `protozero` is that of another library.
-#if defined(PROTOZERO_NAMESPACE)
-#define PROTOZERO_INTERNAL_NS ::PROTOZERO_NAMESPACE
-#else
-#define PROTOZERO_INTERNAL_NS ::protozero
-#endif
 
 // Must be in the condition itself: compilers forget the hint of a result.
 #if defined(__GNUC__)

@@ -23,6 +23,12 @@ PERFETTO_DEFINE_CATEGORIES(
 
 PERFETTO_TRACK_EVENT_STATIC_STORAGE();
 
+PERFETTO_DEFINE_CATEGORIES_IN_NAMESPACE(
+    pm_library,
+    perfetto::Category("pm.library").SetTags("slow"));
+PERFETTO_TRACK_EVENT_STATIC_STORAGE_IN_NAMESPACE(pm_library);
+PERFETTO_USE_CATEGORIES_FROM_NAMESPACE(pm_library);
+
 namespace perfetto_macros {
 namespace {
 
@@ -209,6 +215,9 @@ TEST(PerfettoMacrosTest, CategoriesAreChosen) {
   });
   EXPECT_THAT(slow, Never("plain"));
   EXPECT_THAT(slow, Exactly(1, "slow"));
+  const auto in_library = [] { TRACE_EVENT("pm.library", "library"); };
+  EXPECT_THAT(Record(in_library), Never("library"));
+  EXPECT_THAT(Record({"pm.library"}, in_library), Exactly(1, "library"));
 }
 
 }  // namespace
