@@ -316,14 +316,16 @@ class OtlpTraceWriter {
       const OtlpRecord& record = all_[i];
       if (record.is_log)
         continue;
+      // Once: a span of many links has many fields.
+      const OtlpIds ids = OtlpRecords::IdsOf(record);
       if (record.parent != OtlpRecord::kNone && !lanes_.IsOnParent(i))
-        AddFlow(record.parent, i);
+        AddFlow({record.parent, ids.parent}, {i, ids.span});
       const schema::Span::Decoder span(record.bytes);
       for (auto it = span.links(); it; ++it) {
         const schema::Span_Link::Decoder link(*it);
         const uint32_t other = LinkedSpan(i, link);
         if (other != OtlpRecord::kNone)
-          AddFlow(other, i);
+          AddFlow({other, link.span_id().ToStdStringView()}, {i, ids.span});
       }
     }
     std::sort(flows_.begin(), flows_.end());
@@ -388,12 +390,15 @@ class OtlpTraceWriter {
     entry->set_string_value(text);
   }
 
-  void AddFlow(uint32_t from, uint32_t to) {
+  struct FlowEnd {
+    uint32_t record;
+    std::string_view span_id;
+  };
+  void AddFlow(const FlowEnd& from, const FlowEnd& to) {
     const uint64_t flow =
-        MixedId(OtlpIdNumberOf(OtlpRecords::IdsOf(all_[from]).span),
-                OtlpIdNumberOf(OtlpRecords::IdsOf(all_[to]).span));
-    flows_.emplace_back(from, flow);
-    flows_.emplace_back(to, flow);
+        MixedId(OtlpIdNumberOf(from.span_id), OtlpIdNumberOf(to.span_id));
+    flows_.emplace_back(from.record, flow);
+    flows_.emplace_back(to.record, flow);
   }
 
   // Adds the events of spans, and the logs.

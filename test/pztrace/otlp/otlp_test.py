@@ -634,6 +634,16 @@ class OtlpTest(TimelineCommandTest):
     spans = [Span('span', i, 1_000_000, i + 1, trace=i + 1) for i in range(20000)]
     self.assertEqual(len(self.rows(Document({}, scope=spans).bytes())), 20000)
 
+  def test_many_links_of_a_span(self):
+    link = wire.delimited(13, wire.delimited(1, (1).to_bytes(16, 'big')) +
+                          wire.delimited(2, (2).to_bytes(8, 'big')))
+    spans = Span('links', 0, 5, 1).bytes() + link * 100_000, Span('linked', 0, 5, 2).bytes()
+    content = b''.join(wire.delimited(2, span) for span in spans)
+    self.path.write_bytes(wire.delimited(1, wire.delimited(2, content)))
+    result = subprocess.run([PZTRACE, 'top', self.path], capture_output=True, text=True,
+                            check=True)
+    self.assertIn('2 slices of 2 names', result.stdout)
+
   def test_memory(self):
     if re.search('is_[at]san *= *true', pathlib.Path('args.gn').read_text()):
       self.skipTest('sanitizers take memory')
