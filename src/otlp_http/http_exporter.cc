@@ -293,11 +293,10 @@ class HttpExporter::Client {
                const Batch& batch,
                ExportResult* result,
                uint64_t* retry_after) {
-    const CURLcode code = Transfer(target, batch);
+    long status = 0;
+    const CURLcode code = Transfer(target, batch, &status);
     if (is_interrupted_.load() && code == CURLE_ABORTED_BY_CALLBACK)
       return false;
-    long status = 0;
-    curl_->easy_getinfo(target->easy, CURLINFO_RESPONSE_CODE, &status);
     reason_[0] = '\0';
     if (status >= 200 && status < 300) {
       *result = ReadSuccess(*target, batch, code);
@@ -328,7 +327,9 @@ class HttpExporter::Client {
     return !MayBeTriedAgain(status);
   }
 
-  CURLcode Transfer(Target* target, const Batch& batch) {
+  // |status| stays what it was if nothing is sent: a handle that is used again
+  // has the one of its last answer until then.
+  CURLcode Transfer(Target* target, const Batch& batch, long* status) {
     CURL* const easy = target->easy;
     ConstBytes body{batch.data, batch.size};
     curl_slist* headers = target->headers;
@@ -372,6 +373,7 @@ class HttpExporter::Client {
         code = message->data.result;
     }
     curl_->multi_remove_handle(multi_, easy);
+    curl_->easy_getinfo(easy, CURLINFO_RESPONSE_CODE, status);
     return code;
   }
 
