@@ -118,7 +118,6 @@ void AddFraction(double value, program::ValueSink* sink) {
 
 // Gives a value to |sink|.
 void ReadAnyValue(ConstBytes any_value, int depth, program::ValueSink* sink) {
-  using Container = program::ValueSink::Container;
   const schema::AnyValue::Decoder value(any_value);
   using Case = schema::AnyValue::Decoder::ValueCase;
   switch (value.value_case()) {
@@ -137,14 +136,14 @@ void ReadAnyValue(ConstBytes any_value, int depth, program::ValueSink* sink) {
     }
     case Case::kArrayValue: {
       const schema::ArrayValue::Decoder list(value.array_value());
-      sink->Begin(Container::kArray);
+      sink->Begin(program::ValueSink::Container::kArray);
       for (auto it = list.values(); it && depth < kMaxValueDepth; ++it)
         ReadAnyValue(*it, depth + 1, sink);
       return sink->End();
     }
     case Case::kKvlistValue: {
       const schema::KeyValueList::Decoder list(value.kvlist_value());
-      sink->Begin(Container::kDictionary);
+      sink->Begin(program::ValueSink::Container::kDictionary);
       for (auto it = list.values(); it && depth < kMaxValueDepth; ++it) {
         const schema::KeyValue::Decoder pair(*it);
         sink->Name(pair.key().ToStdStringView());
