@@ -3,10 +3,8 @@
 #ifndef INCLUDE_PROTOZERO_C_PBZ_DECODER_H_
 #define INCLUDE_PROTOZERO_C_PBZ_DECODER_H_
 
-#if !defined(__cplusplus)
+#ifndef __cplusplus
 #include <stdbool.h>
-#elif defined(__GNUC__)
-#pragma GCC system_header  // No warnings of casts in C++.
 #endif
 #include <stddef.h>
 #include <stdint.h>

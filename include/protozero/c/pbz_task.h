@@ -3,9 +3,6 @@
 #ifndef INCLUDE_PROTOZERO_C_PBZ_TASK_H_
 #define INCLUDE_PROTOZERO_C_PBZ_TASK_H_
 
-#if defined(__cplusplus) && defined(__GNUC__)
-#pragma GCC system_header  // No warnings of casts in C++.
-#endif
 #include <stdint.h>
 
 // Tasks of asynchronous programs on the timeline, for C: an event loop's

@@ -74,10 +74,8 @@ class CHeaderWriter {
     code_.Line("#ifndef ", guard);
     code_.Line("#define ", guard);
     code_.Line();
-    code_.Line("#if !defined(__cplusplus)");
+    code_.Line("#ifndef __cplusplus");
     code_.Line("#include <stdbool.h>");
-    code_.Line("#elif defined(__GNUC__)");
-    code_.Line("#pragma GCC system_header  // No warnings of casts in C++.");
     code_.Line("#endif");
     code_.Line("#include <stddef.h>");
     code_.Line("#include <stdint.h>");

@@ -3,10 +3,8 @@
 #ifndef TEST_PROTOS_PLUGIN_GOLDEN_PBZERO_C_H_39452983_
 #define TEST_PROTOS_PLUGIN_GOLDEN_PBZERO_C_H_39452983_
 
-#if !defined(__cplusplus)
+#ifndef __cplusplus
 #include <stdbool.h>
-#elif defined(__GNUC__)
-#pragma GCC system_header  // No warnings of casts in C++.
 #endif
 #include <stddef.h>
 #include <stdint.h>

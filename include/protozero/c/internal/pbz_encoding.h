@@ -3,9 +3,6 @@
 #ifndef INCLUDE_PROTOZERO_C_INTERNAL_PBZ_ENCODING_H_
 #define INCLUDE_PROTOZERO_C_INTERNAL_PBZ_ENCODING_H_
 
-#if defined(__cplusplus) && defined(__GNUC__)
-#pragma GCC system_header  // No warnings of casts in C++.
-#endif
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
