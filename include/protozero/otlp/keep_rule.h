@@ -45,9 +45,10 @@ struct KeepRule {
   bool sampled_from_outside = true;
 
   // The part of Pipeline's memory_limit for ended spans of undecided traces.
-  // When they need more, the oldest trace makes room: it is kept if a rule holds
-  // already, and counted otherwise. So it is when more traces are undecided than
-  // one for each 4 KiB of the limit, and when the pipeline shuts down.
+  // When they need more, the oldest trace makes room: it is kept if a rule
+  // holds already, and counted otherwise. So it is when more traces are
+  // undecided than one for each 4 KiB of the limit, and when the pipeline shuts
+  // down.
   double memory_share = 0.5;
 
   // True if there is a rule; without one, all is kept.
