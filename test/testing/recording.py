@@ -37,6 +37,24 @@ def is_near(recorded, measured, turns):
   return abs(recorded - measured) <= measured / 100 + 100000 + 5000 * max(turns, 0)
 
 
+def never_right(attempt, attempts=12):
+  """Calls `attempt`, which records and returns the keys of what has been measured, and what
+  is wrong by key, until each key was right in one recording and three quarters of all were
+  in one and the same. Returns what never was. A thread's own clock does not count the time
+  that a virtual machine, or an interrupt, takes from it: on a busy machine some are wrong in
+  each recording, but not the same ones."""
+  never = None
+  is_mostly_right = False
+  for _ in range(attempts):
+    keys, wrong = attempt()
+    is_mostly_right = is_mostly_right or 4 * len(wrong) <= len(keys)
+    never = wrong if never is None else {key: wrong.get(key, never[key]) for key in never
+                                         if key in wrong or key not in keys}
+    if not never and is_mostly_right:
+      return {}
+  return never or wrong
+
+
 def with_small_rings():
   """A command that runs a recorder, whose rings of the kernel's events have 256 or 512 kB:
   other recorders of the user may have what the kernel allows for events."""

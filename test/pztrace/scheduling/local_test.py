@@ -9,7 +9,7 @@ import os
 import subprocess
 import sys
 
-from recording import PztraceTest, main
+from recording import PztraceTest, main, never_right
 from scheduling_test import BUSY, NOBODY, WITHOUT_CALL, States, parse_parts
 
 COMPUTE = '(anonymous namespace)::Compute(unsigned long)'
@@ -43,19 +43,16 @@ class LocalTest(PztraceTest):
     return States(self, self.decode()), parts
 
   def check_truth(self, *before):
-    """Expects that threads ran as long as they say. Their clocks do not count the time that
-    a virtual machine takes from them, so one of several recordings has to agree."""
-    for _ in range(6):
+    """Expects that threads ran as long as they say."""
+    def attempt():
       states, parts = self.record_events(*before)
       self.assertEqual(len(parts), 6)
       for part in parts:
         self.assertEqual(states.names[part.tid], 'busy_threads')
         self.assertEqual(states.last[part.tid], 'TASK_STATE_DEAD')
       self.assertEqual(states.unknown, 0)
-      wrong = [(states.ran(part), part) for part in parts if not states.agrees(part)]
-      if not wrong:
-        return
-    self.fail(wrong)
+      return states.compare(parts)
+    self.assertEqual(never_right(attempt), {})
 
   def test_threads_ran_as_long_as_they_say(self):
     self.check_truth()
