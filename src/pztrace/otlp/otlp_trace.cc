@@ -62,6 +62,24 @@ void SetEmpty(NestedValue::NestedType type, DebugAnnotation* annotation) {
   annotation->set_nested_value()->set_nested_type(type);
 }
 
+// Gives the annotation a name, and returns it.
+DebugAnnotation* Named(const char* name, DebugAnnotation* annotation) {
+  annotation->set_name(name);
+  return annotation;
+}
+
+void SetAnnotationValue(ConstBytes any_value,
+                        int depth,
+                        DebugAnnotation* annotation);
+
+// Sets the name and the value.
+void SetAnnotation(const schema::KeyValue::Decoder& pair,
+                   int depth,
+                   DebugAnnotation* annotation) {
+  annotation->set_name(pair.key());
+  SetAnnotationValue(pair.value(), depth, annotation);
+}
+
 void SetAnnotationValue(ConstBytes any_value,
                         int depth,
                         DebugAnnotation* annotation) {
@@ -94,10 +112,8 @@ void SetAnnotationValue(ConstBytes any_value,
       if (!list.has_values())
         return SetEmpty(NestedValue::DICT, annotation);
       for (auto it = list.values(); it && depth < kMaxValueDepth; ++it) {
-        const schema::KeyValue::Decoder pair(*it);
-        DebugAnnotation* const entry = annotation->add_dict_entries();
-        entry->set_name(pair.key());
-        SetAnnotationValue(pair.value(), depth + 1, entry);
+        SetAnnotation(schema::KeyValue::Decoder(*it), depth + 1,
+                      annotation->add_dict_entries());
       }
       return;
     }
@@ -352,10 +368,8 @@ class OtlpTraceWriter {
           LinkedSpan(index, link) != OtlpRecord::kNone) {
         continue;
       }
-      if (all == nullptr) {
-        all = event->add_debug_annotations();
-        all->set_name("otel.links");
-      }
+      if (all == nullptr)
+        all = Named("otel.links", event->add_debug_annotations());
       DebugAnnotation* const one = all->add_array_values();
       AddEntry("trace_id", program::HexOf(link.trace_id().ToStdStringView()),
                one);
@@ -363,30 +377,24 @@ class OtlpTraceWriter {
                one);
       AddEntry("trace_state", link.trace_state().ToStdString(), one);
       if (link.dropped_attributes_count() != 0) {
-        DebugAnnotation* const entry = one->add_dict_entries();
-        entry->set_name("dropped_attributes");
-        entry->set_int_value(link.dropped_attributes_count());
+        Named("dropped_attributes", one->add_dict_entries())
+            ->set_int_value(link.dropped_attributes_count());
       }
       if (!link.has_attributes())
         continue;
-      DebugAnnotation* const attributes = one->add_dict_entries();
-      attributes->set_name("attributes");
+      DebugAnnotation* const attributes =
+          Named("attributes", one->add_dict_entries());
       for (auto attribute = link.attributes(); attribute; ++attribute) {
-        const schema::KeyValue::Decoder pair(*attribute);
-        DebugAnnotation* const entry = attributes->add_dict_entries();
-        entry->set_name(pair.key());
-        SetAnnotationValue(pair.value(), 0, entry);
+        SetAnnotation(schema::KeyValue::Decoder(*attribute), 0,
+                      attributes->add_dict_entries());
       }
     }
   }
   static void AddEntry(const char* name,
                        const std::string& text,
                        DebugAnnotation* dictionary) {
-    if (text.empty())
-      return;
-    DebugAnnotation* const entry = dictionary->add_dict_entries();
-    entry->set_name(name);
-    entry->set_string_value(text);
+    if (!text.empty())
+      Named(name, dictionary->add_dict_entries())->set_string_value(text);
   }
 
   struct FlowEnd {
@@ -500,9 +508,8 @@ class OtlpTraceWriter {
       AddAttribute(*it, Placed::kNowhere, event);
     if (log.has_body() &&
         (!has_text || !log.event_name().ToStdStringView().empty())) {
-      DebugAnnotation* const annotation = event->add_debug_annotations();
-      annotation->set_name("otel.body");
-      SetAnnotationValue(log.body(), 0, annotation);
+      SetAnnotationValue(log.body(), 0,
+                         Named("otel.body", event->add_debug_annotations()));
     }
     AddCount("otel.severity", log.severity_number(), event);
     AddCount("otel.dropped_attributes", log.dropped_attributes_count(), event);
@@ -522,9 +529,7 @@ class OtlpTraceWriter {
       return;
     if (placed == Placed::kOnTrack && key == kTrack)
       return;
-    DebugAnnotation* const annotation = event->add_debug_annotations();
-    annotation->set_name(pair.key());
-    SetAnnotationValue(pair.value(), 0, annotation);
+    SetAnnotation(pair, 0, event->add_debug_annotations());
   }
 
   void AddScope(const OtlpRecord& record, TrackEvent* event) const {
@@ -540,21 +545,15 @@ class OtlpTraceWriter {
   }
 
   static void AddCount(const char* name, int64_t count, TrackEvent* event) {
-    if (count == 0)
-      return;
-    DebugAnnotation* const annotation = event->add_debug_annotations();
-    annotation->set_name(name);
-    annotation->set_int_value(count);
+    if (count != 0)
+      Named(name, event->add_debug_annotations())->set_int_value(count);
   }
 
   static void AddText(const char* name,
                       const std::string& text,
                       TrackEvent* event) {
-    if (text.empty())
-      return;
-    DebugAnnotation* const annotation = event->add_debug_annotations();
-    annotation->set_name(name);
-    annotation->set_string_value(text);
+    if (!text.empty())
+      Named(name, event->add_debug_annotations())->set_string_value(text);
   }
 
   const OtlpRecords& records_;
