@@ -186,7 +186,11 @@ void SchedulingRecorder::Run() {
       RunWithSums(&context);
   });
   writers_->Flush();
-  has_ended_ = true;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    has_ended_ = true;
+  }
+  flush_ends_.notify_all();
 }
 
 void SchedulingRecorder::RunWithEvents(protozero::TraceContext* context) {

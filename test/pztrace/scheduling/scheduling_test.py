@@ -318,7 +318,10 @@ class SchedulingTest(PztraceTest):
     for change in 'rm "$0"', 'rm "$0"; cp /bin/true "$0"':
       program.unlink(missing_ok=True)
       shutil.copy(BUSY, program)
-      error = self.record_samples('sh', '-c', '"$0" & sleep 0.05; %s; wait' % change, program)
+      # It still runs when the recorder looks at it, which is up to 0.2 s later.
+      error = self.record_samples(
+          'sh', '-c', '{ echo; sleep 0.5; echo; } | "$0" --rounds & sleep 0.05; %s; wait' %
+          change, program)
       if 'this build has no libdw' in error:
         self.skipTest('no libdw')
       self.assertIn(name, self.names())
